@@ -1,0 +1,26 @@
+"""`python -m kvinspect`, and what the `kvinspect` script calls."""
+
+import gc
+import os
+import sys
+
+
+def main() -> None:
+    """Run the program in a process of its own, and leave without taking that process apart object by object.
+
+    Imports make only garbage that lives, so nobody collects it while they run; and at the end the system frees memory
+    faster than Python does. Together that is a fifth of the time of a short call.
+    """
+    gc.disable()
+    from kvinspect.cli.main import run
+
+    gc.freeze()
+    gc.enable()
+    code = run()
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()
+    os._exit(code)
+
+
+if __name__ == "__main__":
+    main()

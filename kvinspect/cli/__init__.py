@@ -1,0 +1,1 @@
+"""The commands: parse the call, call the rooms, choose a report, set the exit code."""

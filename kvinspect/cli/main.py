@@ -1,0 +1,85 @@
+"""The program: its commands, what is common to them, and what becomes of an exception."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from typing import Annotated
+
+import typer
+
+from kvinspect import __version__
+from kvinspect.cli import align, schema
+from kvinspect.cli.exits import CLEAN, DEVICE, INPUT, INTERNAL, INTERRUPTED, print_problems, say
+
+app = typer.Typer(
+    name="kvinspect",
+    help="How vLLM lays out, shares and sizes its KV cache, told before a GPU is touched.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("align", epilog=align.EXAMPLES)(align.align)
+app.command("schema", epilog=schema.EXAMPLES)(schema.schema)
+
+ISSUES = "the project's issue tracker"
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        print(f"kvinspect {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _common(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", callback=_version, is_eager=True)
+    ] = False,
+) -> None:
+    pass
+
+
+def run() -> int:
+    """Run the program and return its exit code.
+
+    Every exception ends in one line and a code; a traceback is shown only under `--debug`.
+    """
+    debug = "--debug" in sys.argv[1:]
+    try:
+        app()
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else CLEAN if end.code is None else INPUT
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return INPUT
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except Exception as error:
+        if debug:
+            traceback.print_exc()
+        return _said(error)
+    return CLEAN
+
+
+def _said(error: Exception) -> int:
+    """Say an exception in a line, and return its exit code."""
+    from kvinspect.device.choose import DeviceError
+    from kvinspect.document.problem import DocumentError
+    from kvinspect.report.safe import safe
+
+    if isinstance(error, DocumentError):
+        print_problems(error.errors)
+        return INPUT
+    if isinstance(error, DeviceError):
+        say(f"kvinspect: {safe(str(error))}")
+        return DEVICE
+    if isinstance(error, OSError):
+        say(f"kvinspect: {safe(str(error))}")
+        return INPUT
+    kind = type(error).__name__
+    say(f"kvinspect: internal error: {kind}: {safe(str(error))[:300]}")
+    say(f"This is a fault of kvinspect {__version__}. Run again with --debug and report what it prints to {ISSUES}.")
+    return INTERNAL

@@ -1,0 +1,86 @@
+"""Where a report goes, and in which format."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import sys
+from collections.abc import Callable, Sequence
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from kvinspect.report.page import Page
+
+
+class Format(str, Enum):
+    """How an answer is printed."""
+
+    table = "table"
+    json = "json"
+    yaml = "yaml"
+    markdown = "markdown"
+
+
+class Color(str, Enum):
+    """Whether output is coloured."""
+
+    auto = "auto"
+    always = "always"
+    never = "never"
+
+
+def emit(
+    answers: Sequence[dict[str, Any]], pages: Callable[[], Sequence[Page]], how: Format, to: str | None, color: Color
+) -> None:
+    """Print answers in a format, on standard output or into a file that is written whole or not at all."""
+    if how in (Format.json, Format.yaml):
+        text = _data(answers, how)
+    elif how is Format.markdown:
+        from kvinspect.report import markdown
+
+        text = "\n".join(markdown.render(page) for page in pages())
+    else:
+        text = _table(pages(), to, color)
+    write(text, to)
+
+
+def _data(answers: Sequence[dict[str, Any]], how: Format) -> str:
+    from kvinspect.report import data
+
+    value = data.together(answers)
+    return data.as_json(value) if how is Format.json else data.as_yaml(value)
+
+
+def _table(pages: Sequence[Page], to: str | None, color: Color) -> str:
+    from kvinspect.report import terminal
+
+    if to is not None:
+        return "\n".join(terminal.render(page, width=None, colour=color is Color.always) for page in pages)
+    stream = sys.stdout
+    width = terminal.terminal_width(stream)
+    colour = terminal.wants_colour(color.value, stream)
+    encoding = stream.encoding or "utf-8"
+    return "\n".join(terminal.render(page, width=width, colour=colour, encoding=encoding) for page in pages)
+
+
+def write(text: str, to: str | None) -> None:
+    """Write to standard output, or atomically to a file. Raises OSError where the file cannot be written."""
+    if to is None:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+        return
+    import tempfile
+
+    target = pathlib.Path(to)
+    handle, temporary = tempfile.mkstemp(dir=target.parent or ".", prefix=f".{target.name}.")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        mask = os.umask(0)
+        os.umask(mask)
+        os.chmod(temporary, 0o666 & ~mask)
+        os.replace(temporary, target)
+    except BaseException:
+        os.unlink(temporary)
+        raise

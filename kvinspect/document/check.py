@@ -1,0 +1,160 @@
+"""Whether a document holds together: every layer in one group and on one tensor, every name somebody's.
+
+The checks read the raw value, so that they find what they can beside errors of other parts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from kvinspect.document.names import Expander, TooManyNames
+from kvinspect.document.problem import Path, Problem, nearest
+from kvinspect.document.spec_fields import kind_of, spec_problems
+
+
+def problems(raw: Mapping[str, Any]) -> Iterator[Problem]:
+    """Everything that is wrong between the parts of a document."""
+    yield from _specs(raw)
+    try:
+        layers = _Layers(raw)
+    except TooManyNames as error:
+        yield Problem((), message=str(error), kind="limit")
+        return
+    yield from layers.in_groups()
+    yield from layers.on_tensors()
+    yield from layers.in_attention_groups()
+    yield from layers.sharing()
+    yield from layers.with_own_specs()
+    yield from layers.without_backend()
+
+
+def _specs(raw: Mapping[str, Any]) -> Iterator[Problem]:
+    for path, group in _rows(raw, "kv_cache_config", "kv_cache_groups"):
+        if isinstance(group.get("kv_cache_spec"), Mapping):
+            yield from spec_problems(group["kv_cache_spec"], (*path, "kv_cache_spec"))
+    for path, group in _rows(raw, "encoder_attention_groups"):
+        if isinstance(group.get("kv_cache_spec"), Mapping):
+            yield from spec_problems(group["kv_cache_spec"], (*path, "kv_cache_spec"), nested=True)
+    specs = raw.get("kv_cache_specs")
+    for layer, spec in specs.items() if isinstance(specs, Mapping) else ():
+        if isinstance(spec, Mapping):
+            yield from spec_problems(spec, ("kv_cache_specs", layer), nested=True)
+
+
+class _Layers:
+    """The layers of a raw document, by where they are named."""
+
+    def __init__(self, raw: Mapping[str, Any]) -> None:
+        self.raw = raw
+        self.names = Expander()
+        self.groups = self._named("layer_names", "kv_cache_config", "kv_cache_groups")
+        self.tensors = self._named("shared_by", "kv_cache_config", "kv_cache_tensors")
+        self.attention = self._named("layer_names", "attention_groups")
+        shared = raw.get("shared_kv_cache_layers")
+        pairs = shared.items() if isinstance(shared, Mapping) else ()
+        self.shared = {a: (str(k), t) for k, t in pairs if isinstance(k, str) for a in self.names.all([k])}
+        self.group_of = {layer: i for i, row in enumerate(self.groups) for layer, _ in row[2]}
+
+    def _named(self, key: str, *where: str) -> list[tuple[Path, Mapping[str, Any], list[tuple[str, Path]]]]:
+        out = []
+        for path, row in _rows(self.raw, *where):
+            listed = row.get(key)
+            entries = [(i, n) for i, n in enumerate(listed) if isinstance(n, str)] if isinstance(listed, list) else []
+            layers = [(layer, (*path, key, i)) for i, name in entries for layer in self.names.all([name])]
+            out.append((path, row, layers))
+        return out
+
+    def in_groups(self) -> Iterator[Problem]:
+        seen: dict[str, Path] = {}
+        for _, _, layers in self.groups:
+            for layer, path in layers:
+                if layer in seen:
+                    yield Problem(path, message=f"the layer {layer} is in a group already", kind="misplaced-layer")
+                seen.setdefault(layer, path)
+
+    def on_tensors(self) -> Iterator[Problem]:
+        config = self.raw.get("kv_cache_config")
+        if not isinstance(config, Mapping) or config.get("kv_cache_tensors") is None:
+            return
+        seen: set[str] = set()
+        for _, _, layers in self.tensors:
+            for layer, path in layers:
+                if layer in seen:
+                    yield Problem(path, message=f"the layer {layer} is on a tensor already", kind="misplaced-layer")
+                elif layer not in self.group_of and layer not in self.shared:
+                    yield self._unknown(layer, path)
+                seen.add(layer)
+        for layer, path in ((layer, path) for _, _, layers in self.groups for layer, path in layers):
+            if layer not in seen and layer not in self.shared:
+                yield Problem(path, message=f"no tensor holds the layer {layer}", kind="misplaced-layer")
+
+    def in_attention_groups(self) -> Iterator[Problem]:
+        seen: set[str] = set()
+        for path, row, layers in self.attention:
+            group_id = row.get("kv_cache_group_id")
+            if isinstance(group_id, int) and group_id >= len(self.groups):
+                expected = f"a KV cache group below {len(self.groups)}"
+                yield Problem((*path, "kv_cache_group_id"), expected=expected, found=str(group_id))
+                continue
+            for layer, place in layers:
+                home = self.group_of.get(self.shared.get(layer, ("", layer))[1], self.group_of.get(layer))
+                if layer in seen:
+                    message = f"the layer {layer} is in an attention group already"
+                    yield Problem(place, message=message, kind="misplaced-layer")
+                elif layer not in self.group_of and layer not in self.shared:
+                    yield self._unknown(layer, place)
+                elif isinstance(group_id, int) and home is not None and home != group_id:
+                    message = f"the layer {layer} is in KV cache group {home}, not {group_id}"
+                    yield Problem(place, message=message, kind="misplaced-layer")
+                seen.add(layer)
+
+    def sharing(self) -> Iterator[Problem]:
+        for alias, (key, target) in self.shared.items():
+            path = ("shared_kv_cache_layers", key)
+            if not isinstance(target, str):
+                continue
+            if target in self.shared:
+                message = f"{alias} shares the cache of {target}, which has none of its own"
+                yield Problem(path, message=message, kind="misplaced-layer")
+            elif target not in self.group_of:
+                yield self._unknown(target, path)
+
+    def with_own_specs(self) -> Iterator[Problem]:
+        for path, row, layers in self.groups:
+            spec = row.get("kv_cache_spec")
+            inner = spec.get("kv_cache_specs") if isinstance(spec, Mapping) else None
+            if not isinstance(spec, Mapping) or kind_of(spec) != "uniform_type" or not isinstance(inner, Mapping):
+                continue
+            written = {n: key for key in inner if isinstance(key, str) for n in self.names.all([key])}
+            for layer, place in layers:
+                if layer not in written and layer not in self.shared:
+                    yield Problem(place, message=f"the layer {layer} has no spec in kv_cache_specs")
+            for layer in written.keys() - {layer for layer, _ in layers}:
+                place = (*path, "kv_cache_spec", "kv_cache_specs", written[layer])
+                yield Problem(place, message=f"{layer} is no layer of this group", at_key=True, kind="misplaced-layer")
+
+    def without_backend(self) -> Iterator[Problem]:
+        named = {layer for _, _, layers in self.attention for layer, _ in layers}
+        for path, row, layers in self.groups:
+            spec = row.get("kv_cache_spec")
+            if row.get("backend") is not None or not isinstance(spec, Mapping) or kind_of(spec) == "mamba":
+                continue
+            bare = [layer for layer, _ in layers if layer not in named and layer not in self.shared]
+            if bare:
+                hint = "write backend: in the group, or name the layer in attention_groups"
+                yield Problem(path, message=f"the layer {bare[0]} has no backend", hint=hint, kind="missing")
+
+    def _unknown(self, layer: str, path: Path) -> Problem:
+        near = nearest(layer, list(self.group_of)[:2000])
+        return Problem(path, message=f"no KV cache group has a layer {layer}", nearest=near, kind="misplaced-layer")
+
+
+def _rows(raw: Mapping[str, Any], *keys: str) -> Iterator[tuple[Path, Mapping[str, Any]]]:
+    """(path, row) of each mapping in a list of the document; nothing where the document is shaped otherwise."""
+    value: Any = raw
+    for key in keys:
+        value = value.get(key) if isinstance(value, Mapping) else None
+    for i, row in enumerate(value) if isinstance(value, list) else ():
+        if isinstance(row, Mapping):
+            yield (*keys, i), row

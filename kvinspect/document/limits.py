@@ -1,0 +1,22 @@
+"""Bounds on what a file may hold, so that a hostile one ends in a message and not in a full memory."""
+
+MAX_BYTES = 2 * 1024 * 1024
+"""Of a JSON file. A document of a thousand layers with everything written out is a quarter of it."""
+
+MAX_YAML_BYTES = 384 * 1024
+"""Of a YAML file, which takes a second to compose if it is as dense as YAML can be."""
+
+MAX_VALUES = 150_000
+"""Values in a document, those that aliases repeat counted each time."""
+
+MAX_DEPTH = 50
+"""Mappings and lists inside each other."""
+
+MAX_DIGITS = 40
+"""Characters of a number."""
+
+MAX_NAMES = 100_000
+"""Layer names of a document when all braces are expanded."""
+
+MAX_INT = 2**63 - 1
+"""The largest number that a field takes."""

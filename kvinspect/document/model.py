@@ -1,0 +1,298 @@
+"""What a document may say: a pydantic model of every mapping in it, as plain dataclasses.
+
+The names are vLLM's own, so that a dump of the engine's dataclasses can be pasted in. `compile.py` turns these classes
+into the validator that `load.py` runs, and `schema.py` into the JSON Schema that editors use.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Annotated, Any, ClassVar, Literal
+
+from kvinspect.document.words import (
+    Capability,
+    CompilationMode,
+    CUDAGraphMode,
+    DType,
+    EnumWord,
+    Flag,
+    Layout,
+    MambaCacheMode,
+    NotNegative,
+    Platform,
+    Positive,
+    QuantMode,
+    Rule,
+    SupportLevel,
+    Version,
+    Word,
+)
+
+_SIZE = r"num_blocks|block_size|num_kv_heads|head_size|\d{1,9}"
+_PRODUCT = Annotated[Word, Rule(pattern=rf"^\s*({_SIZE})(\s*\*\s*({_SIZE}))*\s*$")]
+ShapeEntry = Annotated[
+    Positive | _PRODUCT, Rule("num_blocks, block_size, num_kv_heads, head_size or a product such as 2*head_size")
+]
+BlockSize = Annotated[
+    Positive | Annotated[Word, Rule(pattern=r"^[1-9]\d{0,8}n$")], Rule("64 is that size alone, 16n any multiple of 16")
+]
+Order = list[NotNegative]
+
+
+class Entry:
+    """A mapping of a document; a key that its class does not name is an error."""
+
+    __slots__ = ()
+    __pydantic_config__: ClassVar[dict[str, Any]] = {"extra": "forbid"}
+
+
+@dataclass(slots=True, kw_only=True, eq=False, repr=False)
+class SpecEntry(Entry):
+    """A KV cache spec of any kind; `spec_fields.py` says which fields belong to which kind.
+
+    A field that only some releases know stands here all the same; the engine of a release says whether it takes it.
+    """
+
+    kind: Word | None = None
+    type: Word | None = None
+    backend: Annotated[Word | None, Rule("in a planning document: the layer's attention backend")] = None
+    block_size: Annotated[Positive | None, Rule("tokens in a block of the block manager")] = None
+    num_kv_heads: Positive | None = None
+    head_size: Annotated[Positive | None, Rule("elements of one head's key")] = None
+    head_size_v: Annotated[NotNegative | None, Rule("elements of one head's value, where it differs")] = None
+    dtype: DType | None = None
+    kv_quant_mode: QuantMode | None = None
+    page_size_padded: Annotated[Positive | None, Rule("bytes of a page, its padding included")] = None
+    indexes_kv_by_block_stride: Flag | None = None
+    num_head_slots: Positive | None = None
+    state_content_bytes: Positive | None = None
+    sliding_window: Annotated[Positive | None, Rule("tokens")] = None
+    extra_retained_tokens: NotNegative | None = None
+    attention_chunk_size: Positive | None = None
+    non_causal: Flag | None = None
+    sink_len: NotNegative | None = None
+    rswa_window: Positive | None = None
+    tq_slot_size: NotNegative | None = None
+    cache_dtype_str: Word | None = None
+    alignment: Annotated[Positive | None, Rule("bytes that a page is rounded up to")] = None
+    compress_ratio: Positive | None = None
+    model_version: Word | None = None
+    non_causal_multi_token_decode: Flag | None = None
+    shapes: Annotated[list[list[Positive]] | None, Rule("the shape of each state of one request")] = None
+    dtypes: Annotated[list[DType] | None, Rule("the dtype of each state")] = None
+    mamba_type: EnumWord | None = None
+    mamba_cache_mode: MambaCacheMode | None = None
+    num_speculative_blocks: NotNegative | None = None
+    kv_cache_specs: Annotated[dict[Word, SpecEntry] | None, Rule("uniform_type: layer name → its spec")] = None
+
+
+@dataclass(slots=True, kw_only=True, eq=False, repr=False)
+class BackendEntry(Entry):
+    """An out-of-tree backend."""
+
+    kv_cache_shape: Annotated[list[ShapeEntry], Rule(min_length=1)]
+    kv_cache_stride_order: Annotated[
+        dict[Word, Order] | Order | None,
+        Rule("the dims in memory order, by layout or once for all; absent: as in the shape"),
+    ] = None
+    supported_kernel_block_sizes: Annotated[list[BlockSize] | None, Rule("absent: any size")] = None
+    cudagraph_support: SupportLevel = "NEVER"
+
+
+@dataclass(slots=True, kw_only=True, eq=False, repr=False)
+class GroupEntry(Entry):
+    """Layers that share one block table."""
+
+    layer_names: list[Word]
+    kv_cache_spec: SpecEntry
+    backend: Annotated[Word | None, Rule("the attention backend of all layers of the group")] = None
+    is_eagle_group: Flag = False
+
+
+@dataclass(slots=True, kw_only=True, eq=False, repr=False)
+class TensorEntry(Entry):
+    """One allocation, and the layers on it."""
+
+    size: Annotated[Positive, Rule("bytes")]
+    shared_by: list[Word]
+    offset: Annotated[NotNegative, Rule("bytes into a block, in a packed allocation")] = 0
+    block_stride: Annotated[NotNegative, Rule("bytes from block to block in a packed allocation; 0: not packed")] = 0
+
+
+@dataclass(slots=True, kw_only=True, eq=False, repr=False)
+class KVCacheConfigEntry(Entry):
+    """A finished KV cache configuration, as vLLM's `KVCacheConfig`."""
+
+    num_blocks: Positive
+    kv_cache_groups: list[GroupEntry]
+    kv_cache_tensors: Annotated[list[TensorEntry] | None, Rule("absent: placed by vLLM's own rule")] = None
+
+
+@dataclass(slots=True, kw_only=True, eq=False, repr=False)
+class AttentionGroupEntry(Entry):
+    """Layers of one KV cache group that run on one backend."""
+
+    backend: Word
+    layer_names: list[Word]
+    kv_cache_group_id: NotNegative
+    num_heads_q: NotNegative | None = None
+
+
+@dataclass(slots=True, kw_only=True, eq=False, repr=False)
+class EncoderGroupEntry(Entry):
+    """Encoder-only layers, which stand outside the KV cache."""
+
+    backend: Word
+    layer_names: list[Word] = field(default_factory=list)
+    kv_cache_spec: SpecEntry | None = None
+    num_heads_q: NotNegative | None = None
+
+
+@dataclass(slots=True, kw_only=True, eq=False, repr=False)
+class CompilationEntry(Entry):
+    """Of vLLM's `CompilationConfig` what decides about CUDA graphs."""
+
+    mode: CompilationMode = "VLLM_COMPILE"
+    cudagraph_mode: CUDAGraphMode = "FULL_AND_PIECEWISE"
+    splitting_ops_contain_attention: Flag = True
+    use_inductor_graph_partition: Flag = False
+    cudagraph_capture_sizes: list[Positive] | None = None
+    max_cudagraph_capture_size: Positive | None = None
+
+
+@dataclass(slots=True, kw_only=True, eq=False, repr=False)
+class SpeculativeEntry(Entry):
+    """Of vLLM's `SpeculativeConfig` what the KV cache hangs on."""
+
+    num_speculative_tokens: NotNegative = 0
+    method: Word | None = None
+    use_eagle: Flag = False
+
+
+@dataclass(slots=True, kw_only=True, eq=False, repr=False)
+class SchedulerEntry(Entry):
+    """Of vLLM's `SchedulerConfig` what the KV cache hangs on."""
+
+    max_num_seqs: Positive = 256
+    max_num_batched_tokens: Positive = 8192
+    max_num_encoder_input_tokens: NotNegative | None = None
+    max_concurrent_batches: Positive = 1
+    max_in_flight_tokens: Positive | None = None
+    disable_hybrid_kv_cache_manager: Flag = False
+
+
+@dataclass(slots=True, kw_only=True, eq=False, repr=False)
+class ModelEntry(Entry):
+    """Of vLLM's `ModelConfig` what the KV cache hangs on; heads are those of one worker."""
+
+    num_attention_heads: Positive | None = None
+    num_key_value_heads: Positive | None = None
+    max_model_len: Positive = 4096
+    original_max_model_len: Annotated[int, Rule(strict=True, ge=-1)] | None = None
+    model_type: Word | None = None
+
+
+@dataclass(slots=True, kw_only=True, eq=False, repr=False)
+class AttentionConfigEntry(Entry):
+    """Of vLLM's `AttentionConfig` what a backend's answers hang on."""
+
+    use_trtllm_attention: Flag | None = None
+    use_non_causal: Flag = False
+    flash_attn_version: Literal[2, 3, 4] | None = None
+
+
+@dataclass(slots=True, kw_only=True, eq=False, repr=False)
+class CacheEntry(Entry):
+    """Of vLLM's `CacheConfig` what planning hangs on."""
+
+    mamba_cache_mode: MambaCacheMode = "none"
+    block_size: Positive | None = None
+
+
+@dataclass(slots=True, kw_only=True, eq=False, repr=False)
+class ParallelEntry(Entry):
+    """Of vLLM's `ParallelConfig` what planning hangs on."""
+
+    decode_context_parallel_size: Positive = 1
+    prefill_context_parallel_size: Positive = 1
+    tensor_parallel_size: Positive = 1
+    pipeline_parallel_size: Positive = 1
+
+
+@dataclass(slots=True, kw_only=True, eq=False, repr=False)
+class TransferEntry(Entry):
+    """The KV connector."""
+
+    kv_connector: Word | None = None
+    kv_connector_extra_config: dict[Word, Any] = field(default_factory=dict)
+
+
+@dataclass(slots=True, kw_only=True, eq=False, repr=False)
+class PlaceholderEntry(Entry):
+    """Where a multimodal item stands in the prompt, in tokens."""
+
+    offset: NotNegative
+    length: NotNegative
+    is_embed: Annotated[
+        list[Flag] | list[NotNegative] | Word | None,
+        Rule("a mask, the indices that are embedded, or run lengths such as 3x0 256x1 1x0"),
+    ] = None
+
+
+@dataclass(slots=True, kw_only=True, eq=False, repr=False)
+class FeatureEntry(Entry):
+    """One multimodal item of a request."""
+
+    modality: Word
+    mm_position: PlaceholderEntry
+
+
+@dataclass(slots=True, kw_only=True, eq=False, repr=False)
+class RequestEntry(Entry):
+    """One request and its multimodal items in the order in which they stand."""
+
+    req_id: Word
+    mm_features: list[FeatureEntry] = field(default_factory=list)
+    num_prompt_tokens: Positive | None = None
+
+
+@dataclass(slots=True, kw_only=True, eq=False, repr=False)
+class MultimodalEntry(Entry):
+    """What the bidirectional ranges of a batch hang on."""
+
+    sliding_window: Positive | None = None
+    requests: list[RequestEntry] = field(default_factory=list)
+
+
+@dataclass(slots=True, kw_only=True, eq=False, repr=False)
+class DocumentModel(Entry):
+    """An inspection document."""
+
+    engine: Annotated[Version | None, Rule("the vLLM release whose rules apply, for instance 0.27")] = None
+    model_runner: Literal["v2", "v1", "auto"] = "v2"
+    platform: Platform = "cuda"
+    device_capability: Annotated[Capability | None, Rule("for instance 9.0; on ROCm 9.4 is gfx942")] = None
+    cache_dtype: Annotated[Word, Rule("--kv-cache-dtype")] = "auto"
+    kv_cache_layout: Layout | None = None
+    kv_cache_config: KVCacheConfigEntry | None = None
+    attention_groups: list[AttentionGroupEntry] | None = None
+    encoder_attention_groups: list[EncoderGroupEntry] = field(default_factory=list)
+    shared_kv_cache_layers: Annotated[dict[Word, Word], Rule("KV-sharing layer → the layer whose cache it uses")] = (
+        field(default_factory=dict)
+    )
+    kernel_block_sizes: Annotated[list[Positive] | None, Rule("absent: chosen by vLLM's rule")] = None
+    compilation_config: CompilationEntry = field(default_factory=CompilationEntry)
+    speculative_config: SpeculativeEntry = field(default_factory=SpeculativeEntry)
+    scheduler_config: SchedulerEntry = field(default_factory=SchedulerEntry)
+    model_config: ModelEntry = field(default_factory=ModelEntry)
+    attention_config: AttentionConfigEntry = field(default_factory=AttentionConfigEntry)
+    cache_config: CacheEntry = field(default_factory=CacheEntry)
+    parallel_config: ParallelEntry = field(default_factory=ParallelEntry)
+    kv_transfer_config: TransferEntry = field(default_factory=TransferEntry)
+    backends: Annotated[dict[Word, BackendEntry], Rule("out-of-tree backends by name")] = field(default_factory=dict)
+    multimodal: MultimodalEntry | None = None
+    kv_cache_specs: Annotated[
+        dict[Word, SpecEntry] | None, Rule("a planning document: layer name → spec, in place of kv_cache_config")
+    ] = None
+    available_memory: Annotated[list[NotNegative] | None, Rule("bytes for the cache, one entry a worker")] = None
+    num_gpu_blocks_override: Positive | None = None

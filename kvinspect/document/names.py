@@ -1,0 +1,65 @@
+"""Layer names with braces: `layers.{0..31}.attn` and `{q,k}_proj`."""
+
+from __future__ import annotations
+
+import re
+from itertools import product
+
+from kvinspect.document.limits import MAX_NAMES
+
+_BRACES = re.compile(r"(\{[^{}]*\})")
+_RANGE = re.compile(r"(-?\d{1,9})\.\.(-?\d{1,9})(?:\.\.(-?\d{1,9}))?")
+
+
+class TooManyNames(ValueError):
+    """A name that stands for more layers than a document may have."""
+
+
+def expand(name: str, limit: int = MAX_NAMES) -> tuple[str, ...]:
+    """Every name that a pattern stands for, in order. Raises TooManyNames past `limit`.
+
+    `{a..b}` runs over the integers with both ends, `{a..b..s}` in steps of s, `{x,y}` over the words; other braces
+    stand for themselves.
+
+    >>> expand("layers.{0..4..2}.{self,cross}")[:3]
+    ('layers.0.self', 'layers.0.cross', 'layers.2.self')
+    """
+    if "{" not in name:
+        return (name,)
+    choices: list[list[str] | range] = []
+    count = 1
+    for piece in _BRACES.split(name):
+        words = _choices(piece)
+        count *= len(words)
+        if count > limit:
+            raise TooManyNames(f"{name[:60]!r} stands for more than {limit} names")
+        choices.append(words)
+    return tuple("".join(map(str, chosen)) for chosen in product(*choices))
+
+
+def _choices(piece: str) -> list[str] | range:
+    if not (piece.startswith("{") and piece.endswith("}")):
+        return [piece]
+    body = piece[1:-1]
+    bounds = _RANGE.fullmatch(body)
+    if bounds:
+        first, last = int(bounds[1]), int(bounds[2])
+        step = abs(int(bounds[3] or 1)) or 1
+        return range(first, last + 1, step) if first <= last else range(first, last - 1, -step)
+    return body.split(",") if "," in body else [piece]
+
+
+class Expander:
+    """Expands the names of one document, all together within the bound."""
+
+    def __init__(self) -> None:
+        self.left = MAX_NAMES
+
+    def all(self, names: list[str]) -> tuple[str, ...]:
+        """The names that a list of patterns stands for. Raises TooManyNames."""
+        found: list[str] = []
+        for name in names:
+            expanded = expand(name, self.left)
+            self.left -= len(expanded)
+            found.extend(expanded)
+        return tuple(found)

@@ -1,0 +1,210 @@
+"""YAML with positions: PyYAML's view of every value, which is the engine's, composed once and guarded.
+
+vLLM reads its config files with `yaml.safe_load` (0.25 to 0.33, `vllm.utils.argparse_utils`), so a value here is what
+that gives; but a duplicate key is an error, and so is what no JSON could say (tags of its own, sets, dates).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import yaml
+import yaml.reader
+
+from kvinspect.document.limits import MAX_DEPTH, MAX_DIGITS, MAX_VALUES
+from kvinspect.document.problem import DocumentError, Mark, Path, Problem
+
+Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+STR = "tag:yaml.org,2002:str"
+INT = "tag:yaml.org,2002:int"
+PLAIN = {f"tag:yaml.org,2002:{name}" for name in ("int", "float", "bool", "null", "timestamp")}
+FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufffe\uffff]")
+MAP, SEQ, MERGE = (f"tag:yaml.org,2002:{name}" for name in ("map", "seq", "merge"))
+
+
+def parse_yaml(text: str) -> tuple[Any, YamlPositions]:
+    """The value of a text of one YAML document. Raises DocumentError with marks, without a file name."""
+    loader = Loader(text)
+    try:
+        root = loader.get_single_node()
+        reader = _Reader(loader)
+        value = reader.value(root, (), 0) if root is not None else None
+    except yaml.YAMLError as error:
+        raise DocumentError([_syntax_problem(error, text)]) from None
+    except RecursionError:
+        raise DocumentError([_too_deep((), None)]) from None
+    finally:
+        loader.dispose()
+    if reader.problems:
+        raise DocumentError(reader.problems)
+    return value, YamlPositions(root)
+
+
+class _Reader:
+    """Walks a node graph once; a node that an alias repeats is read once and counted as often as it stands."""
+
+    def __init__(self, loader: Any) -> None:
+        self.loader = loader
+        self.problems: list[Problem] = []
+        self.done: dict[int, tuple[Any, int]] = {}
+        self.open: set[int] = set()
+        self.count = 0
+
+    def value(self, node: yaml.Node, path: Path, depth: int) -> Any:
+        if isinstance(node, yaml.ScalarNode):
+            self._counted(1, node, path)
+            return node.value if node.tag == STR else self._scalar(node, path)
+        known = self.done.get(id(node))
+        if known is not None:
+            self._counted(known[1], node, path)
+            return known[0]
+        if depth >= MAX_DEPTH:
+            raise DocumentError([_too_deep(path, node)])
+        if id(node) in self.open:
+            problem = Problem(path, message="an alias stands inside what it repeats", mark=mark_of(node), kind="limit")
+            raise DocumentError([problem])
+        self.open.add(id(node))
+        before = self.count
+        self._counted(1, node, path)
+        read = self._mapping if isinstance(node, yaml.MappingNode) else self._sequence
+        found = read(node, path, depth + 1)
+        self.open.discard(id(node))
+        self.done[id(node)] = (found, self.count - before)
+        return found
+
+    def _counted(self, weight: int, node: yaml.Node, path: Path) -> None:
+        self.count += weight
+        if self.count > MAX_VALUES:
+            limit = f"at most {MAX_VALUES} values, aliases expanded"
+            raise DocumentError([Problem(path, expected=limit, found="more", mark=mark_of(node), kind="limit")])
+
+    def _sequence(self, node: Any, path: Path, depth: int) -> Any:
+        self._plain_tag(node, SEQ, path)
+        return [self.value(child, (*path, i), depth) for i, child in enumerate(node.value)]
+
+    def _mapping(self, node: Any, path: Path, depth: int) -> Any:
+        self._plain_tag(node, MAP, path)
+        if any(key.tag == MERGE for key, _ in node.value):
+            self._merge(node, path)
+        found: dict[Any, Any] = {}
+        for key_node, child in node.value:
+            key = self._key(key_node, path)
+            if key in found:
+                self._problem(path, key_node, message=f"the key {key!r} stands here twice", kind="duplicate-key")
+            found[key] = self.value(child, (*path, key), depth)
+        return found
+
+    def _key(self, node: yaml.Node, path: Path) -> Any:
+        if isinstance(node, yaml.ScalarNode):
+            return node.value if node.tag == STR else self._scalar(node, path)
+        self._problem(path, node, expected="a word as key", found="a list or a mapping")
+        return ""
+
+    def _merge(self, node: Any, path: Path) -> None:
+        """`<<` written out: the keys of the mapping itself win, then those of the first mapping that is merged."""
+        own = [(key, child) for key, child in node.value if key.tag != MERGE]
+        taken = {key.value for key, _ in own if isinstance(key, yaml.ScalarNode)}
+        for key, child in [pair for pair in node.value if pair[0].tag == MERGE]:
+            for mapping in child.value if isinstance(child, yaml.SequenceNode) else [child]:
+                if not isinstance(mapping, yaml.MappingNode):
+                    self._problem(path, key, expected="a mapping to merge", found="something else")
+                    continue
+                fresh = [pair for pair in self._flat(mapping, path) if pair[0].value not in taken]
+                taken.update(pair[0].value for pair in fresh)
+                self._counted(len(fresh), key, path)
+                own.extend(fresh)
+        node.value = own
+
+    def _flat(self, mapping: Any, path: Path) -> list[tuple[Any, Any]]:
+        if any(key.tag == MERGE for key, _ in mapping.value):
+            if id(mapping) in self.open:
+                raise DocumentError([Problem(path, message="a mapping merges itself", kind="limit")])
+            self.open.add(id(mapping))
+            self._merge(mapping, path)
+            self.open.discard(id(mapping))
+        return [pair for pair in mapping.value if isinstance(pair[0], yaml.ScalarNode)]
+
+    def _scalar(self, node: Any, path: Path) -> Any:
+        if node.tag not in PLAIN:
+            self._problem(path, node, expected="a plain value", found=f"the tag {node.tag}")
+            return None
+        if node.tag == INT and len(node.value) > MAX_DIGITS:
+            self._problem(path, node, message=f"a number of {len(node.value)} characters", kind="limit")
+            return 0
+        if node.tag == INT and node.value.isdecimal() and node.value[0] != "0":
+            return int(node.value)
+        try:
+            return self.loader.construct_object(node)
+        except Exception as error:
+            self._problem(path, node, message=f"{node.value[:40]!r} cannot be read: {error}"[:120])
+            return None
+
+    def _plain_tag(self, node: Any, tag: str, path: Path) -> None:
+        if node.tag != tag:
+            self._problem(path, node, expected="a plain list or mapping", found=f"the tag {node.tag}")
+
+    def _problem(self, path: Path, node: yaml.Node, kind: str = "syntax", **words: str) -> None:
+        self.problems.append(Problem(path, mark=mark_of(node), kind=kind, **words))  # type: ignore[arg-type]
+
+
+class YamlPositions:
+    """Positions of paths, found in the composed nodes when somebody asks."""
+
+    def __init__(self, root: yaml.Node | None) -> None:
+        self.root = root
+
+    def locate(self, path: Path, at_key: bool) -> Mark | None:
+        """See `Positions.locate`. A value that an alias repeats is placed at its key, where the alias stands."""
+        node, mark = self.root, mark_of(self.root) if self.root else None
+        for depth, part in enumerate(path):
+            key, child = _child(node, part)
+            if child is None:
+                break
+            node = child
+            aliased = key is not None and child.start_mark.index < key.start_mark.index
+            wants_key = at_key and depth == len(path) - 1
+            mark = mark_of(key) if key is not None and (aliased or wants_key) else mark_of(child)
+        return mark
+
+
+def _child(node: yaml.Node | None, part: str | int) -> tuple[yaml.Node | None, yaml.Node | None]:
+    if isinstance(node, yaml.SequenceNode) and isinstance(part, int) and part < len(node.value):
+        return None, node.value[part]
+    if isinstance(node, yaml.MappingNode):
+        for key, child in node.value:
+            if isinstance(key, yaml.ScalarNode) and key.value == str(part):
+                return key, child
+    return None, None
+
+
+def mark_of(node: yaml.Node) -> Mark:
+    """Where a node begins, counted from 1."""
+    return Mark(node.start_mark.line + 1, node.start_mark.column + 1)
+
+
+def _too_deep(path: Path, node: yaml.Node | None) -> Problem:
+    limit = f"at most {MAX_DEPTH} levels of lists and mappings"
+    mark = mark_of(node) if node is not None else None
+    return Problem(path[:6], expected=limit, found="more", mark=mark, kind="limit")
+
+
+def _syntax_problem(error: yaml.YAMLError, text: str) -> Problem:
+    if isinstance(error, yaml.reader.ReaderError):
+        return _control_character(text)
+    mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
+    said = getattr(error, "problem", None) or str(error).split("\n")[0]
+    context = getattr(error, "context", None)
+    message = f"no YAML: {said}" + (f" ({context})" if context else "")
+    return Problem((), message=message, mark=Mark(mark.line + 1, mark.column + 1) if mark else None, kind="syntax")
+
+
+def _control_character(text: str) -> Problem:
+    found = FORBIDDEN.search(text)
+    if found is None:
+        return Problem((), message="no YAML: a character that YAML does not allow", kind="syntax")
+    before = text[: found.start()]
+    mark = Mark(before.count("\n") + 1, found.start() - (before.rfind("\n") + 1) + 1)
+    character = f"the control character U+{ord(found.group()):04X}"
+    return Problem((), expected="readable text", found=character, mark=mark, kind="syntax")

@@ -1,0 +1,125 @@
+"""The alignment of views that share an allocation, allocation by allocation.
+
+Follows `_align_mixed_attention_kv_cache_views` and `_restride_blocks_first_kv_cache_to_kv_first_storage` (0.25 to
+0.28), and for models with state-space layers `_update_hybrid_attention_layout` (0.25, 0.26). The engine stops at the
+first refusal; here every allocation is judged by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from math import prod
+from typing import NamedTuple
+
+from kvinspect.document.document import Tensor
+from kvinspect.engine.refusal import Refused
+from kvinspect.engine.reshape import LayerView, Part
+from kvinspect.geometry import StridedView, ViewError, contiguous_strides
+
+UNCHANGED, RESTRIDED, SKIPPED, REFUSED = "unchanged", "restrided", "skipped", "refused"
+
+
+@dataclass
+class TensorOutcome:
+    """What the alignment did to the views on one allocation."""
+
+    views: dict[str, LayerView]
+    decisions: dict[str, str] = field(default_factory=dict)
+    refusal: Refused | None = None
+
+
+class Subject(NamedTuple):
+    """What the alignment looks at: the views by layer, and each attention layer's block dim."""
+
+    views: Mapping[str, LayerView]
+    block_dims: Mapping[str, int]
+    """Of attention layers with a view of their own."""
+    page_aligned: frozenset[str] = frozenset()
+    """K/V-first layers that are built page by page already (0.28)."""
+
+
+Alignment = Callable[[Tensor, Subject], TensorOutcome]
+
+
+def align_mixed(tensor: Tensor, subject: Subject) -> TensorOutcome:
+    """Where views of block dim 0 and of block dim 1 share an allocation, move the former onto K/V-first storage."""
+    outcome = _start(tensor, subject)
+    dims = {subject.block_dims[layer] for layer in tensor.shared_by if layer in subject.block_dims}
+    aligned_already = not subject.page_aligned.isdisjoint(tensor.shared_by)
+    if tensor.block_stride > 0 or not {0, 1} <= dims or aligned_already:
+        return outcome
+    for layer in tensor.shared_by:
+        if subject.block_dims.get(layer) == 0 and outcome.refusal is None:
+            _try(outcome, layer, onto_kv_first)
+    return outcome
+
+
+def onto_kv_first(view: StridedView) -> StridedView | None:
+    """A blocks-first view `[blocks, 2, …]` with K of all blocks before V of all blocks; None where the engine skips it.
+
+    Raises Refused where the engine asserts.
+    """
+    if len(view.shape) < 3:
+        raise Refused("AssertionError", f"a view {list(view.shape)} has fewer than 3 dims")
+    if view.shape[1] != 2:
+        raise Refused("AssertionError", f"a view {list(view.shape)} has no dim 1 of size 2 for K and V")
+    tail = contiguous_strides(view.shape[2:])
+    if view.stride[2:] != tail:
+        return None
+    page = prod(view.shape[2:])
+    return view.as_strided(view.shape, (page, view.shape[0] * page, *tail))
+
+
+def align_hybrid(tensor: Tensor, subject: Subject) -> TensorOutcome:
+    """In a model with state-space layers, move every K/V-first view onto blocks-first storage (0.25, 0.26)."""
+    outcome = _start(tensor, subject)
+    for layer in tensor.shared_by:
+        dim = subject.block_dims.get(layer, 0)
+        if dim == 0:
+            continue
+        if dim != 1:
+            text = f"beside state-space layers the blocks have to be in dim 0 or 1, and {layer} has them in dim {dim}"
+            _refuse(outcome, layer, Refused("AssertionError", text, function="_update_hybrid_attention_layout"))
+        elif subject.views[layer].parts[0].view.shape[0] == 2:
+            _try(outcome, layer, onto_blocks_first)
+    return outcome
+
+
+def onto_blocks_first(view: StridedView) -> StridedView:
+    """A K/V-first view `[2, blocks, …]` with K and V of each block side by side. Raises Refused where both are 2."""
+    if view.shape[1] == 2:
+        text = f"in a view {list(view.shape)} K/V and blocks cannot be told apart"
+        raise Refused("AssertionError", text, function="_update_hybrid_attention_layout")
+    block = prod(view.shape[2:])
+    return view.as_strided(view.shape, (block, 2 * block, *view.stride[2:]))
+
+
+def _start(tensor: Tensor, subject: Subject) -> TensorOutcome:
+    return TensorOutcome({layer: subject.views[layer] for layer in tensor.shared_by if layer in subject.views})
+
+
+def _try(outcome: TensorOutcome, layer: str, move: Callable[[StridedView], StridedView | None]) -> None:
+    """Move a layer's view and note what came of it; `unchanged` where the view already lay so."""
+    part = outcome.views[layer].parts[0]
+    try:
+        moved = move(part.view)
+    except Refused as refused:
+        _refuse(outcome, layer, refused)
+        return
+    except ViewError as error:
+        _refuse(outcome, layer, Refused("RuntimeError", str(error)))
+        return
+    if moved is None:
+        outcome.decisions[layer] = SKIPPED
+    elif moved != part.view:
+        step = ("as_strided", (moved.shape, moved.stride))
+        new = Part(part.dtype, (*part.steps, step), moved)
+        outcome.views[layer] = outcome.views[layer]._replace(parts=(new,))
+        outcome.decisions[layer] = RESTRIDED
+
+
+def _refuse(outcome: TensorOutcome, layer: str, refused: Refused) -> None:
+    refused.stage = "align"
+    outcome.decisions[layer] = REFUSED
+    outcome.refusal = outcome.refusal or refused

@@ -1,0 +1,183 @@
+"""What the engine would do with a document: the answer of `align`, as values that print themselves as JSON."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from kvinspect.engine.explain import Reason
+from kvinspect.engine.refusal import Refused
+from kvinspect.engine.reshape import Allocation, LayerView
+from kvinspect.engine.soundness import Conflict
+
+SCHEMA_VERSION = 1
+
+WORST_LAST = ("unshared", "agree", "packed", "page_aligned", "untouched", "restrided", "skipped", "refused")
+"""The decisions about an allocation, the worst last: it counts for the document."""
+
+
+def conflict_dict(conflict: Conflict | None) -> dict[str, Any] | None:
+    """A counterexample as JSON has it."""
+    if conflict is None:
+        return None
+    found = conflict._asdict()
+    return {key: list(value) if isinstance(value, tuple) else value for key, value in found.items()}
+
+
+def refusal_dict(refusal: Refused) -> dict[str, Any]:
+    """A refusal as JSON has it."""
+    return {"type": refusal.type, "in": refusal.function, "text": refusal.text}
+
+
+class LayerAnswer(NamedTuple):
+    """A layer: its view before and after the alignment, and what was decided about it."""
+
+    layer_name: str
+    kv_cache_group_id: int
+    backend: str
+    spec_kind: str
+    page_size_bytes: int
+    tensor_index: int | None
+    decision: str
+    view: LayerView | None = None
+    before: LayerView | None = None
+    allocation: Allocation | None = None
+
+    @property
+    def num_kernel_blocks(self) -> int | None:
+        """Kernel blocks in the view."""
+        if self.view is None or self.view.block_dim is None:
+            return None
+        return self.view.parts[0].view.shape[self.view.block_dim]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The layer as JSON; sizes and strides in elements of `dtype`."""
+        row: dict[str, Any] = {
+            "layer_name": self.layer_name,
+            "kv_cache_group_id": self.kv_cache_group_id,
+            "backend": self.backend,
+            "spec_kind": self.spec_kind,
+            "page_size_bytes": self.page_size_bytes,
+            "tensor_index": self.tensor_index,
+        }
+        return row | self._view_dict() | {"decision": self.decision}
+
+    def _view_dict(self) -> dict[str, Any]:
+        keys = ("kernel_block_size", "num_kernel_blocks", "block_dim", "dtype")
+        numbers = ("shape", "stride_before", "stride", "storage_offset")
+        if self.view is None or self.before is None:
+            return dict.fromkeys((*keys, *numbers))
+        head = dict(zip(keys, (self.view.kernel_block_size, self.num_kernel_blocks, self.view.block_dim), strict=False))
+        if len(self.view.parts) > 1:
+            states = [_part_dict(part.dtype, part.view) for part in self.view.parts]
+            return {**head, **dict.fromkeys(numbers), "states": states}
+        part = self.view.parts[0]
+        before = {"stride_before": list(self.before.parts[0].view.stride)}
+        return {**head, **_part_dict(part.dtype, part.view), **before}
+
+
+def _part_dict(dtype: str, view: Any) -> dict[str, Any]:
+    return {
+        "dtype": dtype,
+        "shape": list(view.shape),
+        "stride": list(view.stride),
+        "storage_offset": view.storage_offset,
+    }
+
+
+class TensorAnswer(NamedTuple):
+    """An allocation: who is on it, what was decided, and whether block IDs keep apart."""
+
+    id: int
+    size: int
+    shared_by: tuple[str, ...]
+    block_dims: tuple[int, ...]
+    decision: str
+    why: str
+    sound_before: bool | None
+    conflict_before: Conflict | None
+    sound: bool | None
+    conflict: Conflict | None
+    refusal: Refused | None = None
+    offset: int = 0
+    block_stride: int = 0
+
+    def to_dict(self) -> dict[str, Any]:
+        """The allocation as JSON; `size`, `offset` and `block_stride` in bytes."""
+        row = {
+            "index": self.id,
+            "size": self.size,
+            "shared_by": list(self.shared_by),
+            "offset": self.offset,
+            "block_stride": self.block_stride,
+            "block_dims": list(self.block_dims),
+            "decision": self.decision,
+            "why": self.why,
+            "sound_before": self.sound_before,
+            "conflict_before": conflict_dict(self.conflict_before),
+            "sound": self.sound,
+            "conflict": conflict_dict(self.conflict),
+        }
+        return row | ({"reason": refusal_dict(self.refusal)} if self.refusal else {})
+
+
+class Setting(NamedTuple):
+    """Under which rules an answer was given."""
+
+    engine: str
+    release: str
+    engine_source: str
+    model_runner: str
+    platform: str
+    device_capability: str | None
+    kv_cache_layout: str | None
+    num_blocks: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """The setting as JSON."""
+        return self._asdict()
+
+
+class AlignAnswer(NamedTuple):
+    """The answer of `align` for a document."""
+
+    setting: Setting
+    layers: tuple[LayerAnswer, ...] = ()
+    tensors: tuple[TensorAnswer, ...] = ()
+    kernel_block_sizes: tuple[int, ...] = ()
+    refusal: Refused | None = None
+    reasons: tuple[Reason, ...] = ()
+
+    @property
+    def allocations(self) -> dict[int, int]:
+        """Key → bytes of every allocation that a layer lies on; packed tensors alias one."""
+        return {layer.allocation.key: layer.allocation.size for layer in self.layers if layer.allocation}
+
+    @property
+    def decision(self) -> str:
+        """The worst decision of an allocation."""
+        if self.refusal is not None:
+            return "refused"
+        return max((t.decision for t in self.tensors), key=WORST_LAST.index, default="unshared")
+
+    @property
+    def sound(self) -> bool | None:
+        """Whether every allocation is sound; None where the engine refuses."""
+        if self.refusal is not None:
+            return None
+        verdicts = [tensor.sound for tensor in self.tensors]
+        return False if False in verdicts else None if None in verdicts else True
+
+    def to_dict(self) -> dict[str, Any]:
+        """The answer as `--format json` prints it, without what the caller adds."""
+        answer: dict[str, Any] = {
+            **self.setting.to_dict(),
+            "layers": [layer.to_dict() for layer in self.layers],
+            "tensors": [tensor.to_dict() for tensor in self.tensors],
+            "kernel_block_sizes": list(self.kernel_block_sizes),
+            "reasons": [reason._asdict() for reason in self.reasons],
+            "decision": self.decision,
+            "sound": self.sound,
+        }
+        if self.refusal is not None:
+            answer |= {"stage": self.refusal.stage, "reason": refusal_dict(self.refusal)}
+        return answer

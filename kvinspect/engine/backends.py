@@ -1,0 +1,179 @@
+"""Attention backends: what the catalogue or the document says that they answer, evaluated.
+
+The answers are those of vLLM's `AttentionBackend` classes (0.25 to 0.28): `get_kv_cache_shape`,
+`get_kv_cache_block_dim`, `get_kv_cache_stride_order`, `get_supported_kernel_block_sizes`,
+`get_required_kv_cache_layout`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from kvinspect.document.model import BackendEntry
+from kvinspect.document.problem import Path, nearest
+from kvinspect.engine.conditions import Facts, Rule, choose, outcomes
+from kvinspect.engine.expressions import evaluate
+from kvinspect.engine.refusal import Refused, Unknown
+
+PROBE = 1234567
+"""The number of blocks with which the engine asks for a shape to find the dim that holds it."""
+
+
+class Backend(NamedTuple):
+    """A backend under the facts of one deployment."""
+
+    name: str
+    class_name: str
+    module: str
+    shapes: tuple[Rule, ...]
+    stride_orders: Mapping[str, Sequence[int] | None]
+    kernel_block_sizes: tuple[int | str, ...]
+    required_layout: str | None = None
+    is_ssm: bool = False
+    value_size_of_class: bool = False
+    """The V head size of its shape is an attribute of the class, which whoever came last has set for all layers."""
+    entry: Mapping[str, Any] = {}
+
+    def shape(
+        self, num_blocks: int, block_size: int, num_kv_heads: int, head_size: int, **more: Any
+    ) -> tuple[int, ...]:
+        """The KV cache shape, in elements. `more` is `cache_dtype` and `head_size_v`.
+
+        Raises Refused where the backend's own function raises.
+        """
+        rule = self._shape_rule(more.get("cache_dtype", "auto"))
+        if "refuses" in rule:
+            raise Refused(**rule["refuses"], function="get_kv_cache_shape")
+        self._check(rule.get("requires", {}), block_size, num_kv_heads)
+        sizes = {"num_blocks": num_blocks, "block_size": block_size, "num_kv_heads": num_kv_heads}
+        sizes |= {"head_size": head_size, "head_size_v": more.get("head_size_v") or 128}
+        return tuple(evaluate(dim, sizes) for dim in rule["shape"])
+
+    def _shape_rule(self, cache_dtype: str) -> Rule:
+        found = next(outcomes(self.shapes, {"cache_dtype": cache_dtype}), None)
+        if found is None:
+            raise Refused("NotImplementedError", f"{self.name} has no KV cache shape", function="get_kv_cache_shape")
+        rule: Rule = found[0]
+        return rule
+
+    def _check(self, requires: Mapping[str, int], block_size: int, num_kv_heads: int) -> None:
+        multiple = requires.get("block_size_multiple", 1)
+        if block_size % multiple:
+            text = f"{self.name} takes multiples of {multiple} as block size, not {block_size}"
+            raise Refused("ValueError", text, function="get_kv_cache_shape")
+        heads = requires.get("num_kv_heads", num_kv_heads)
+        if num_kv_heads != heads:
+            text = f"{self.name} takes {heads} KV head, not {num_kv_heads}"
+            raise Refused("AssertionError", text, function="get_kv_cache_shape")
+
+    def block_dim(self, block_size: int, num_kv_heads: int, head_size: int, **more: Any) -> int:
+        """The dim of the shape that counts blocks, found as the engine finds it.
+
+        Raises Refused (ValueError) where no dim is the number of blocks alone.
+        """
+        shape = self.shape(PROBE, block_size, num_kv_heads, head_size, **more)
+        if PROBE not in shape:
+            text = f"no dim of {self.name}'s KV cache shape is the number of blocks"
+            raise Refused("ValueError", text, function="get_kv_cache_block_dim")
+        return shape.index(PROBE)
+
+    def stride_order(self, layout: str, ndim: int) -> tuple[int, ...]:
+        """The dims in memory order. Raises Refused where the backend's order is none of `ndim` dims."""
+        if layout not in self.stride_orders:
+            text = f"{self.name} has no stride order for {layout}"
+            raise Refused("KeyError", text, function="get_kv_cache_stride_order")
+        order = self.stride_orders[layout]
+        if order is None:
+            return tuple(range(ndim))
+        if len(order) != ndim:
+            text = f"{self.name}'s stride order has {len(order)} dims, its KV cache shape {ndim}"
+            raise Refused("AssertionError", text, function="get_kv_cache_stride_order")
+        missing = next((dim for dim in range(ndim) if dim not in order), None)
+        if missing is not None:
+            text = f"{self.name}'s stride order {list(order)} leaves out dim {missing}"
+            raise Refused("ValueError", text, function="_reshape_attention_kv_cache")
+        return tuple(order)
+
+    def takes_kernel_block(self, size: int) -> bool:
+        """Whether the kernels run on blocks of `size` tokens."""
+        return any(
+            size % int(taken[:-1]) == 0 if isinstance(taken, str) else size == taken
+            for taken in self.kernel_block_sizes
+        )
+
+
+class Backends:
+    """The backends of a release and of a document, by name or class name, under the facts of one deployment."""
+
+    def __init__(self, catalogue: Mapping[str, Any], own: Mapping[str, BackendEntry], facts: Facts) -> None:
+        self.catalogue, self.own, self.facts = catalogue, own, facts
+        self._made: dict[str, Backend] = {}
+
+    def named(self, name: str, path: Path) -> Backend:
+        """The backend that a document names at `path`. Raises Unknown where nobody knows it."""
+        if name not in self._made:
+            self._made[name] = self._make(name, path)
+        return self._made[name]
+
+    def _make(self, name: str, path: Path) -> Backend:
+        if name in self.own:
+            return out_of_tree(name, self.own[name])
+        entries = self.catalogue["backends"]
+        official = name if name in entries else self._by_class().get(name)
+        if official is None:
+            known = [*self.own, *(n for n, e in entries.items() if "unavailable" not in e)]
+            expected = f"a backend of vLLM {self.catalogue['release']} or of the document's backends"
+            raise Unknown(
+                path, name, expected, nearest(name, known) or nearest(name, self._by_class()), "unknown-backend"
+            )
+        entry = entries[official]
+        if "unavailable" in entry:
+            text = f"{official}: {entry['unavailable']['text']}"
+            raise Refused(entry["unavailable"]["type"], text, stage="init_attn_backend", path=path)
+        return from_catalogue(official, entry, self.facts)
+
+    def _by_class(self) -> dict[str, str]:
+        entries = self.catalogue["backends"].items()
+        return {entry["class"]: name for name, entry in entries if entry["class"]}
+
+
+def from_catalogue(name: str, entry: Mapping[str, Any], facts: Facts) -> Backend:
+    """A backend of the release's own."""
+    shapes = [{**rule, "if": _known(rule.get("if", {}), facts)} for rule in entry.get("kv_cache_shape", [])]
+    return Backend(
+        name=name,
+        class_name=entry["class"],
+        module=entry["module"],
+        shapes=tuple(rule for rule in shapes if rule["if"] is not None),
+        stride_orders=entry.get("kv_cache_stride_order", {}),
+        kernel_block_sizes=tuple(choose(entry.get("supported_kernel_block_sizes", ["1n"]), facts)),
+        required_layout=choose(entry.get("required_kv_cache_layout"), facts),
+        is_ssm=entry.get("is_ssm", False),
+        value_size_of_class=entry.get("head_size_v_of_class", False),
+        entry=entry,
+    )
+
+
+def _known(condition: Rule, facts: Facts) -> Rule | None:
+    """What of a condition is left when the deployment is known: the cache dtype, or None where it cannot hold."""
+    left = {key: value for key, value in condition.items() if key == "cache_dtype"}
+    rest = {key: value for key, value in condition.items() if key != "cache_dtype"}
+    sure = choose({"rules": [{"if": rest, "value": True}, {"value": False}]}, facts)
+    return left if sure else None
+
+
+def out_of_tree(name: str, entry: BackendEntry) -> Backend:
+    """A backend that the document defines."""
+    order = entry.kv_cache_stride_order
+    layouts = ("NHD", "HND")
+    orders = order if isinstance(order, dict) else dict.fromkeys(layouts, order)
+    return Backend(
+        name=name,
+        class_name=name,
+        module="out_of_tree",
+        shapes=({"shape": tuple(entry.kv_cache_shape)},),
+        stride_orders=orders,
+        kernel_block_sizes=tuple(entry.supported_kernel_block_sizes or ["1n"]),
+        entry={"cudagraph_support": entry.cudagraph_support},
+    )

@@ -1,0 +1,184 @@
+"""The KV cache of a document as it comes about: the engine's start-up from specs to views, before the alignment.
+
+Each step fills in what the next ones read, in the engine's order: `build_groups` goes as far as the kernel block sizes,
+which is all that CUDA graphs need; `build_views` makes the views.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from kvinspect.document.document import Document, Tensor
+from kvinspect.engine import groups, kernel_blocks, placement, reshape
+from kvinspect.engine.backends import Backend, Backends
+from kvinspect.engine.groups import AttentionGroup, KVCacheGroup, LayerBackends
+from kvinspect.engine.pages import page_size_bytes
+from kvinspect.engine.refusal import Refused, Unknown, stage
+from kvinspect.engine.releases import Release
+from kvinspect.engine.reshape import LayerView, Place
+from kvinspect.engine.situation import Situation
+from kvinspect.engine.specs import AttentionSpec, GroupSpec, LayerSpec, UniformTypeSpecs, group_spec
+
+
+@dataclass
+class Cache:
+    """The KV cache of a document as it comes about; each step fills in what the next ones read."""
+
+    document: Document
+    release: Release
+    situation: Situation
+    backends: Backends
+    num_blocks: int
+    groups: tuple[KVCacheGroup, ...] = ()
+    layer_backends: LayerBackends = field(init=False)
+    """Set by the first step."""
+    value_sizes: dict[str, int] = field(default_factory=dict)
+    layout: str = "NHD"
+    tensors: tuple[Tensor, ...] = ()
+    attention: tuple[tuple[AttentionGroup, ...], ...] = ()
+    kernel_block_sizes: tuple[int, ...] = ()
+    shaper: reshape.Reshaper = field(init=False)
+    views: dict[str, LayerView] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, document: Document, release: Release, num_blocks: int) -> Cache:
+        """The cache of a document before the first step."""
+        situation = Situation.of(document, release.catalogue)
+        backends = Backends(release.catalogue, document.model.backends, situation.facts())
+        return cls(document, release, situation, backends, num_blocks)
+
+    @property
+    def flat(self) -> list[AttentionGroup]:
+        """All attention groups in the engine's order."""
+        return [group for members in self.attention for group in members]
+
+    def page_size_bytes(self, spec: LayerSpec) -> int:
+        """Bytes of a block of one layer."""
+        return page_size_bytes(spec, self.release.reshape.unpadded_page)
+
+
+def build_groups(cache: Cache) -> None:
+    """Specs, groups, layout, placement, attention groups and kernel block sizes. Raises Refused."""
+    document, release = cache.document, cache.release
+    with stage("spec"):
+        specs = [_aligned_specs(group_spec(group, release.catalogue), release) for group in document.groups]
+    cache.groups = groups.cache_groups(document, specs)
+    cache.layer_backends = LayerBackends(document, cache.backends, cache.groups)
+    with stage("customize_spec"):
+        cache.groups = tuple(_customized(cache, group) for group in cache.groups)
+    cache.layer_backends = LayerBackends(document, cache.backends, cache.groups)
+    cache.layout = _layout(cache)
+    with stage("placement"):
+        cache.tensors = _tensors(cache)
+    with stage("init_attn_backend"):
+        cache.attention = tuple(groups.attention_groups(group, cache.layer_backends.of) for group in cache.groups)
+        given = document.model.kernel_block_sizes
+        chosen = given if given is not None else kernel_blocks.kernel_block_sizes(cache.groups, cache.attention)
+        cache.kernel_block_sizes = tuple(chosen)
+
+
+def _aligned_specs(spec: GroupSpec, release: Release) -> GroupSpec:
+    if isinstance(spec, UniformTypeSpecs):
+        inner = tuple((layer, release.aligned_spec(one)) for layer, one in spec.specs)
+        return UniformTypeSpecs(spec.block_size, inner)
+    return release.aligned_spec(spec)
+
+
+def _customized(cache: Cache, group: KVCacheGroup) -> KVCacheGroup:
+    """The group with what the backend of its (first) layer packs, and that backend told the V head size."""
+
+    def one(spec: LayerSpec, layer: str) -> LayerSpec:
+        backend, _ = cache.layer_backends.of(layer)
+        if isinstance(spec, AttentionSpec) and backend.value_size_of_class:
+            cache.value_sizes[backend.name] = spec.head_size_v or spec.head_size
+        return cache.release.customized_spec(spec, backend)
+
+    path = ("kv_cache_config", "kv_cache_groups", group.id, "kv_cache_spec")
+    with stage("customize_spec", path=path):
+        if isinstance(group.spec, UniformTypeSpecs):
+            inner = tuple((layer, one(spec, layer)) for layer, spec in group.spec.specs)
+            return group._replace(spec=UniformTypeSpecs(group.spec.block_size, inner))
+        return group._replace(spec=one(group.spec, group.layer_names[0])) if group.layer_names else group
+
+
+def _layout(cache: Cache) -> str:
+    """The document's layout, or that of the last backend that requires one (0.25 to 0.28)."""
+    order: dict[str, Backend] = {}
+    for group in cache.groups:
+        for layer in group.layer_names:
+            backend, _ = cache.layer_backends.of(layer)
+            order.setdefault(backend.name, backend)
+    for layer in cache.document.shared:
+        backend, _ = cache.layer_backends.of(layer)
+        order.setdefault(backend.name, backend)
+    required = [backend.required_layout for backend in order.values() if backend.required_layout]
+    written = cache.document.model.kv_cache_layout or "NHD"
+    if written not in ("NHD", "HND"):
+        raise Unknown(
+            ("kv_cache_layout",), written, f"NHD or HND in vLLM {cache.release.version}", kind="unknown-layout"
+        )
+    return required[-1] if required else written
+
+
+def _tensors(cache: Cache) -> tuple[Tensor, ...]:
+    written = cache.document.tensors
+    if written is not None and cache.num_blocks == cache.document.num_blocks:
+        return written
+    if written is not None:
+        made = placement.resized(written, cache.document.num_blocks, cache.num_blocks)
+        if made is None:
+            raise Unknown(
+                ("kv_cache_config", "kv_cache_tensors"), "a size", "sizes of whole blocks to change their number"
+            )
+        return made
+    extra = cache.document.model.kv_transfer_config.kv_connector_extra_config
+    across = str(extra.get("enable_cross_layers_blocks", False)).lower() == "true"
+    rule = cache.release.packed_placement
+    return placement.place(cache.groups, cache.num_blocks, cache.release.reshape.unpadded_page, rule, across)
+
+
+def build_views(cache: Cache) -> None:
+    """The view of every layer that gets one, before the alignment. Raises Refused."""
+    where = reshape.places(cache.tensors)
+    with stage("reshape", "_reshape_kv_cache"):
+        cache.shaper = _reshaper(cache)
+        for group in cache.flat:
+            if group.kv_cache_group_id < len(cache.kernel_block_sizes):
+                _view_group(cache, group, where)
+        for alias, target in cache.document.shared.items():
+            if target not in cache.views:
+                text = f"{target} has no view that {alias} could share"
+                raise Refused("KeyError", text, path=("shared_kv_cache_layers", alias))
+
+
+def _reshaper(cache: Cache) -> reshape.Reshaper:
+    shaper = reshape.Reshaper(
+        rules=cache.release.reshape,
+        layout=cache.layout,
+        cache_dtype=cache.document.model.cache_dtype,
+        kernel_block_sizes=cache.kernel_block_sizes,
+        value_sizes=cache.value_sizes,
+    )
+    if not cache.release.page_aligned_step:
+        return shaper
+    known = [group for group in cache.flat if group.kv_cache_group_id < len(cache.kernel_block_sizes)]
+    states = [group for group in cache.flat if not isinstance(group.spec, AttentionSpec)]
+    beside = reshape.kv_first_beside_mamba([*known, *states], cache.tensors, shaper.block_dim)
+    return shaper._replace(page_aligned=beside)
+
+
+def _view_group(cache: Cache, group: AttentionGroup, where: Mapping[str, Place]) -> None:
+    """The views of a group's layers; layers on allocations alike have the same."""
+    shaper = cache.shaper
+    made: dict[tuple[object, ...], LayerView] = {}
+    for layer in group.layer_names:
+        if layer in cache.document.shared:
+            continue
+        place = where[layer]
+        key = (place.allocation.size, place.packing, layer in shaper.page_aligned)
+        if key not in made:
+            path = ("kv_cache_config", "kv_cache_groups", group.kv_cache_group_id)
+            with stage("reshape", "_reshape_attention_kv_cache", path):
+                made[key] = shaper.view(group, layer, place)
+        cache.views[layer] = made[key]

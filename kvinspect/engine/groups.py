@@ -1,0 +1,105 @@
+"""KV cache groups and the attention groups that the engine makes of them.
+
+Follows `init_attn_backend` and `add_kv_sharing_layers_to_kv_cache_groups` (0.25 to 0.28).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from kvinspect.document.document import Document, Group, LayerUse
+from kvinspect.engine.backends import Backend, Backends
+from kvinspect.engine.refusal import Refused
+from kvinspect.engine.specs import GroupSpec, LayerSpec, MambaSpec, UniformTypeSpecs
+
+
+class KVCacheGroup(NamedTuple):
+    """Layers that share one block table, KV-sharing layers appended behind the others."""
+
+    id: int
+    layer_names: tuple[str, ...]
+    spec: GroupSpec
+    sharing: tuple[str, ...] = ()
+
+    @property
+    def first_spec(self) -> LayerSpec:
+        """The spec of the group, or of its first layer where each has its own."""
+        return self.spec.specs[0][1] if isinstance(self.spec, UniformTypeSpecs) else self.spec
+
+    def spec_of(self, layer: str) -> LayerSpec:
+        """The spec of a layer. Raises Refused where the layer has none, as KV-sharing layers in such a group."""
+        if not isinstance(self.spec, UniformTypeSpecs):
+            return self.spec
+        found = self.spec.by_layer.get(layer)
+        if found is None:
+            text = f"the layer {layer} is not among the group's kv_cache_specs"
+            raise Refused("KeyError", text, function="init_attn_backend", path=("shared_kv_cache_layers", layer))
+        return found
+
+
+class AttentionGroup(NamedTuple):
+    """Layers of one KV cache group with one backend, one spec and one number of query heads."""
+
+    backend: Backend
+    layer_names: tuple[str, ...]
+    spec: LayerSpec
+    kv_cache_group_id: int
+    num_heads_q: int
+
+
+def cache_groups(document: Document, specs: list[GroupSpec]) -> tuple[KVCacheGroup, ...]:
+    """The groups as the planner hands them over, with the KV-sharing layers added to their targets' groups."""
+    shared = document.shared
+    groups = [_without(group, spec, shared) for group, spec in zip(document.groups, specs, strict=True)]
+    home = {layer: group.id for group in groups for layer in group.layer_names}
+    for alias, target in shared.items():
+        group = groups[home[target]]
+        groups[group.id] = group._replace(sharing=(*group.sharing, alias))
+    return tuple(groups)
+
+
+def _without(group: Group, spec: GroupSpec, shared: Mapping[str, str]) -> KVCacheGroup:
+    return KVCacheGroup(group.id, tuple(n for n in group.layer_names if n not in shared), spec)
+
+
+def attention_groups(group: KVCacheGroup, use_of: Callable[[str], tuple[Backend, int]]) -> tuple[AttentionGroup, ...]:
+    """The layers of a group split by backend class, spec and query heads, in the order of their first layers."""
+    found: dict[tuple[str, str, LayerSpec, int], list[str]] = {}
+    backends: dict[tuple[str, str, LayerSpec, int], Backend] = {}
+    for layer in (*group.layer_names, *group.sharing):
+        backend, heads = use_of(layer)
+        key = (backend.module, backend.class_name, group.spec_of(layer), heads)
+        found.setdefault(key, []).append(layer)
+        backends.setdefault(key, backend)
+    return tuple(
+        AttentionGroup(backends[key], tuple(layers), key[2], group.id, key[3]) for key, layers in found.items()
+    )
+
+
+class LayerBackends:
+    """Which backend and how many query heads each layer has; a KV-sharing layer its target's where nothing is said."""
+
+    def __init__(self, document: Document, backends: Backends, groups: tuple[KVCacheGroup, ...]) -> None:
+        self.document, self.backends = document, backends
+        self.state_layers = {
+            layer: spec
+            for group in groups
+            for layer in group.layer_names
+            if isinstance(spec := group.spec_of(layer), MambaSpec)
+        }
+
+    def of(self, layer: str) -> tuple[Backend, int]:
+        """(backend, query heads). Raises Unknown for a backend that nobody knows."""
+        use = self._use(layer)
+        default = 0 if layer in self.state_layers else self.document.model.model_config.num_attention_heads or 0
+        heads = use.num_heads_q if use.num_heads_q is not None else default
+        return self.backends.named(use.backend, use.path), heads
+
+    def _use(self, layer: str) -> LayerUse:
+        uses = self.document.uses
+        target = self.document.shared.get(layer, layer)
+        use = uses.get(layer) or uses.get(target)
+        if use is not None:
+            return use
+        return LayerUse(self.state_layers[target].mamba_type, ())

@@ -1,0 +1,107 @@
+"""On which bytes each layer lies where the document does not say: the planner's own placement.
+
+Follows `get_kv_cache_config_from_groups` with the number of blocks given (0.25 to 0.28).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+
+from kvinspect.document.document import Tensor
+from kvinspect.engine.groups import KVCacheGroup
+from kvinspect.engine.pages import UnpaddedPage, group_page_size_bytes, page_size_bytes
+from kvinspect.engine.refusal import Refused
+from kvinspect.engine.specs import UniformTypeSpecs
+
+Slots = tuple[int, list[tuple[int, list[str]]]]
+"""(bytes of a block of the whole allocation, [(byte in the block, layers that begin there)])."""
+PackedRule = Callable[[Sequence[KVCacheGroup], UnpaddedPage], Slots]
+
+
+def place(
+    groups: Sequence[KVCacheGroup], num_blocks: int, unpadded: UnpaddedPage, packed: PackedRule, cross_layers: bool
+) -> tuple[Tensor, ...]:
+    """The allocations of a cache of `num_blocks` blocks.
+
+    `packed` lays the layers of all groups into one allocation where the planner does so: with `uniform_type` groups
+    only, or where a KV connector asks for blocks across layers. Raises Refused where pages differ in size.
+    """
+    if not groups:
+        return ()
+    uniform = [isinstance(group.spec, UniformTypeSpecs) for group in groups]
+    if uniform == [True]:
+        return _one_each(groups[0], num_blocks, unpadded)
+    if all(uniform) or (cross_layers and len(groups) > 1):
+        return _in_one(packed(groups, unpadded), num_blocks)
+    return _pools(groups, num_blocks, unpadded)
+
+
+def resized(tensors: Sequence[Tensor], num_blocks: int, wanted: int) -> tuple[Tensor, ...] | None:
+    """Allocations of `num_blocks` blocks made for `wanted` blocks; None where a size is no whole number of blocks."""
+    if any(tensor.size % num_blocks for tensor in tensors):
+        return None
+    return tuple(tensor._replace(size=tensor.size // num_blocks * wanted) for tensor in tensors)
+
+
+def _one_each(group: KVCacheGroup, num_blocks: int, unpadded: UnpaddedPage) -> tuple[Tensor, ...]:
+    group_page_size_bytes(group.spec, unpadded)
+    sizes = [(layer, page_size_bytes(group.spec_of(layer), unpadded)) for layer in group.layer_names]
+    return tuple(Tensor(i, page * num_blocks, (layer,)) for i, (layer, page) in enumerate(sizes))
+
+
+def _pools(groups: Sequence[KVCacheGroup], num_blocks: int, unpadded: UnpaddedPage) -> tuple[Tensor, ...]:
+    """As many allocations as the largest group has layers; the i-th layer of every group shares the i-th."""
+    pages = {group.id: group_page_size_bytes(group.spec, unpadded) for group in groups}
+    if len(set(pages.values())) > 1:
+        sizes = ", ".join(f"group {i}: {page}" for i, page in pages.items())
+        raise Refused(
+            "AssertionError", f"the groups' pages differ in bytes ({sizes})", function="get_uniform_page_size"
+        )
+    page = pages[groups[0].id]
+    count = max(len(group.layer_names) for group in groups)
+    if count == 0:
+        raise Refused("AssertionError", "no group has a layer", function="get_kv_cache_config_from_groups")
+    shared = [tuple(g.layer_names[i] for g in groups if i < len(g.layer_names)) for i in range(count)]
+    return tuple(Tensor(i, page * num_blocks, layers) for i, layers in enumerate(shared))
+
+
+def _in_one(slots: Slots, num_blocks: int) -> tuple[Tensor, ...]:
+    stride, layers_at = slots
+    if stride == 0:
+        raise Refused("AssertionError", "no group has a layer", function="_get_packed_kv_cache_layout")
+    return tuple(
+        Tensor(i, stride * num_blocks, tuple(layers), offset, stride) for i, (offset, layers) in enumerate(layers_at)
+    )
+
+
+def packed_by_page_size(groups: Sequence[KVCacheGroup], unpadded: UnpaddedPage) -> Slots:
+    """Layers of like pages of all groups share a slot, the slots of one page size behind each other (0.25, 0.26)."""
+    buckets: dict[int, list[list[str]]] = defaultdict(list)
+    for group in groups:
+        taken: dict[int, int] = defaultdict(int)
+        for layer in group.layer_names:
+            page = page_size_bytes(group.spec_of(layer), unpadded)
+            if taken[page] == len(buckets[page]):
+                buckets[page].append([])
+            buckets[page][taken[page]].append(layer)
+            taken[page] += 1
+    slots, offset = [], 0
+    for page, shared in buckets.items():
+        for layers in shared:
+            slots.append((offset, layers))
+            offset += page
+    return offset, slots
+
+
+def packed_densely(groups: Sequence[KVCacheGroup], unpadded: UnpaddedPage) -> Slots:
+    """Each group's layers lie one behind the other from the start of the block, groups over groups (0.27, 0.28)."""
+    layers_at: dict[int, list[str]] = defaultdict(list)
+    stride = 0
+    for group in groups:
+        offset = 0
+        for layer in group.layer_names:
+            layers_at[offset].append(layer)
+            offset += page_size_bytes(group.spec_of(layer), unpadded)
+        stride = max(stride, offset)
+    return stride, sorted(layers_at.items())

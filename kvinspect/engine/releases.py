@@ -1,0 +1,165 @@
+"""The releases: which one a document is about, and the steps that this release goes through.
+
+What differs in what a backend *answers* is data in `catalogue/`; what differs in what the engine *does* is a step of
+another name, picked here. No other module asks for a version number.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any, NamedTuple
+
+from kvinspect.document.problem import Path
+from kvinspect.engine import catalogue, pages, placement, reshape
+from kvinspect.engine.backends import Backend
+from kvinspect.engine.refusal import Unknown
+from kvinspect.engine.specs import LayerSpec
+
+
+class Release(NamedTuple):
+    """A vLLM release: its catalogue and its steps."""
+
+    version: str
+    catalogue: Mapping[str, Any]
+    aligned_spec: Callable[[LayerSpec], LayerSpec]
+    customized_spec: Callable[[LayerSpec, Backend], LayerSpec]
+    packed_placement: placement.PackedRule
+    reshape: reshape.ReshapeRules
+    hybrid_step: bool
+    """Models with state-space layers have a layout step of their own in place of the alignment."""
+    page_aligned_step: bool
+    """K/V-first layers beside state-space layers are built page by page."""
+
+    @property
+    def name(self) -> str:
+        """Major and minor, as people say it."""
+        return _minor(self.version)
+
+
+def _as_written(spec: LayerSpec, backend: Backend) -> LayerSpec:
+    """Backends do not touch specs before 0.28."""
+    return spec
+
+
+_BY_KIND: dict[str, Any] = {"aligned_spec": pages.aligned_by_kind, "customized_spec": _as_written}
+_RESHAPE_0_25 = reshape.ReshapeRules(
+    unpadded_page=pages.page_by_kind,
+    state_parts=reshape.views_by_state,
+    cache_dtype_of=reshape.quantised_or_turboquant,
+    packed_shape=reshape.packed_as_shaped,
+)
+_RESHAPE_0_26 = reshape.ReshapeRules(
+    unpadded_page=pages.page_by_kind,
+    state_parts=reshape.views_by_state,
+    cache_dtype_of=reshape.quantised_or_turboquant,
+    packed_shape=reshape.packed_as_stored,
+)
+_RESHAPE_0_27 = reshape.ReshapeRules(
+    unpadded_page=pages.page_by_kind,
+    state_parts=reshape.view_of_pages,
+    cache_dtype_of=reshape.quantised_only,
+    packed_shape=reshape.packed_as_stored,
+)
+_RESHAPE_0_28 = reshape.ReshapeRules(
+    unpadded_page=pages.page_by_slots,
+    state_parts=reshape.view_of_pages,
+    cache_dtype_of=reshape.quantised_only,
+    packed_shape=reshape.packed_as_stored,
+)
+_STEPS: dict[str, dict[str, Any]] = {
+    "0.25": {
+        **_BY_KIND,
+        "packed_placement": placement.packed_by_page_size,
+        "reshape": _RESHAPE_0_25,
+        "hybrid_step": True,
+        "page_aligned_step": False,
+    },
+    "0.26": {
+        **_BY_KIND,
+        "packed_placement": placement.packed_by_page_size,
+        "reshape": _RESHAPE_0_26,
+        "hybrid_step": True,
+        "page_aligned_step": False,
+    },
+    "0.27": {
+        **_BY_KIND,
+        "packed_placement": placement.packed_densely,
+        "reshape": _RESHAPE_0_27,
+        "hybrid_step": False,
+        "page_aligned_step": False,
+    },
+    "0.28": {
+        "aligned_spec": pages.aligned_by_slots,
+        "customized_spec": pages.customized,
+        "packed_placement": placement.packed_densely,
+        "reshape": _RESHAPE_0_28,
+        "hybrid_step": False,
+        "page_aligned_step": True,
+    },
+}
+
+
+@cache
+def release(version: str) -> Release:
+    """The release of a version that the catalogue holds."""
+    steps = _STEPS[_minor(version)]
+    return Release(version=version, catalogue=catalogue.read(version), **steps)
+
+
+def known(word: str, path: Path = ()) -> str:
+    """The version that somebody calls `word`: `0.27`, `0.27.1`, `v0.27.1` or `vllm-0.27`.
+
+    Raises Unknown with the `path` to the word, () where it came from the caller.
+    """
+    wanted = plain(word)
+    versions = catalogue.versions()
+    for version in versions:
+        if wanted in (version, _minor(version)):
+            return version
+    expected = "a vLLM release: one of " + ", ".join(f"{_minor(v)} ({v})" for v in versions)
+    raise Unknown(path, word, expected, _nearest(wanted, versions), "unknown-release")
+
+
+def _minor(version: str) -> str:
+    return version.rsplit(".", 1)[0]
+
+
+def _nearest(wanted: str, versions: tuple[str, ...]) -> str:
+    """The release whose number lies nearest, "" where the word is no number."""
+    numbers = re.fullmatch(r"(\d+)\.(\d+)(\.\d+)?", wanted)
+    if not numbers or numbers[1] != "0":
+        return ""
+    return _minor(min(versions, key=lambda version: abs(int(version.split(".")[1]) - int(numbers[2]))))
+
+
+def plain(word: str) -> str:
+    """A release without what people write in front of it."""
+    return word.strip().lower().removeprefix("vllm-").removeprefix("vllm ").removeprefix("v")
+
+
+def chosen(argument: str | None, document: str | None) -> tuple[str, str, str]:
+    """(what the release is called, its version, who chose it), the caller before the document.
+
+    Where nobody says, the release of the vLLM beside kvinspect is taken, else the newest. Raises Unknown.
+    """
+    if argument is not None:
+        return plain(argument), known(argument), "argument"
+    if document is not None:
+        return plain(document), known(document, ("engine",)), "document"
+    installed = _installed()
+    if installed is not None:
+        return installed, known(installed), "installed"
+    newest = catalogue.versions()[-1]
+    return _minor(newest), newest, "newest"
+
+
+def _installed() -> str | None:
+    """The version of the vLLM that is installed in this environment, without importing it."""
+    from importlib import metadata
+
+    try:
+        return metadata.version("vllm").partition("+")[0]
+    except metadata.PackageNotFoundError:
+        return None

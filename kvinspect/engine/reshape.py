@@ -1,0 +1,255 @@
+"""Each layer's view of its raw allocation, as a chain of view operations and as the numbers that come out.
+
+Follows `_allocate_kv_cache`, `_reshape_kv_cache` and `_reshape_attention_kv_cache` (0.25 to 0.28).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from math import prod
+from typing import NamedTuple
+
+from kvinspect.document.document import Tensor
+from kvinspect.document.words import DTYPE_BYTES
+from kvinspect.engine.groups import AttentionGroup
+from kvinspect.engine.pages import UnpaddedPage, page_size_bytes
+from kvinspect.engine.refusal import Refused
+from kvinspect.engine.specs import AttentionSpec, LayerSpec, MambaSpec
+from kvinspect.geometry import Step, StridedView, contiguous_strides
+
+Shape = tuple[int, ...]
+
+
+class Part(NamedTuple):
+    """One view of a layer: an attention layer has one, a state-space layer one a state in some releases."""
+
+    dtype: str
+    steps: tuple[Step, ...]
+    view: StridedView
+
+
+class LayerView(NamedTuple):
+    """How a layer sees its allocation."""
+
+    parts: tuple[Part, ...]
+    block_dim: int | None
+    """The dim that counts kernel blocks, None where the backend's shape does not say."""
+    kernel_block_size: int
+    kernel_blocks: int
+    """Kernel blocks in a block of the block manager."""
+
+
+class Allocation(NamedTuple):
+    """Raw bytes: `size` of them, for the layers of one tensor, or of all packed tensors together."""
+
+    key: int
+    size: int
+
+
+class Place(NamedTuple):
+    """Where a layer lies: its tensor, the bytes behind it, and (offset, block stride) in a packed allocation."""
+
+    tensor: Tensor
+    allocation: Allocation
+
+    @property
+    def packing(self) -> tuple[int, int] | None:
+        """(byte in a block, bytes from block to block), None outside packed allocations."""
+        stride = self.tensor.block_stride
+        return (self.tensor.offset, stride) if stride > 0 else None
+
+
+def places(tensors: Sequence[Tensor]) -> dict[str, Place]:
+    """Layer → its place. All packed tensors alias one allocation, which has the size of the first of them."""
+    packed: Allocation | None = None
+    found: dict[str, Place] = {}
+    for tensor in tensors:
+        own = Allocation(tensor.id, tensor.size)
+        if tensor.block_stride > 0:
+            packed = packed or own
+            own = packed
+        found.update((layer, Place(tensor, own)) for layer in tensor.shared_by)
+    return found
+
+
+class ReshapeRules(NamedTuple):
+    """What differs between releases in this step."""
+
+    unpadded_page: UnpaddedPage
+    state_parts: Callable[[MambaSpec, int, int], tuple[tuple[str, tuple[Step, ...]], ...]]
+    cache_dtype_of: Callable[[AttentionSpec, str], str]
+    packed_shape: Callable[[Shape, tuple[int, ...]], Shape]
+
+
+class Reshaper(NamedTuple):
+    """Reshapes the layers of one cache."""
+
+    rules: ReshapeRules
+    layout: str
+    cache_dtype: str
+    kernel_block_sizes: Sequence[int]
+    value_sizes: Mapping[str, int]
+    """Backend name → the V head size that its class holds."""
+    page_aligned: frozenset[str] = frozenset()
+    """K/V-first layers that are built page by page because state-space pages lie on the same bytes (0.28)."""
+
+    def kernel_block_size(self, group: AttentionGroup) -> int:
+        """Tokens (or stored states) of a kernel block of a group."""
+        spec = group.spec
+        if spec.storage_block_size != spec.block_size:
+            return spec.storage_block_size
+        return self.kernel_block_sizes[group.kv_cache_group_id]
+
+    def view(self, group: AttentionGroup, layer: str, place: Place) -> LayerView:
+        """The layer's view. Raises Refused or ViewError where the engine's own view cannot be made."""
+        raw = StridedView.of_bytes(place.allocation.size)
+        num_blocks = self._num_blocks(group.spec, place)
+        kernel_block_size = self.kernel_block_size(group)
+        if isinstance(group.spec, MambaSpec):
+            page = page_size_bytes(group.spec, self.rules.unpadded_page)
+            chains = self.rules.state_parts(group.spec, num_blocks, page)
+            parts = tuple(Part(dtype, steps, raw.apply(steps)) for dtype, steps in chains)
+            return LayerView(parts, 0, kernel_block_size, 1)
+        ratio = group.spec.storage_block_size // kernel_block_size
+        steps = self._attention_steps(group, place, num_blocks * ratio, layer in self.page_aligned)
+        part = Part(group.spec.dtype, steps, raw.apply(steps))
+        return LayerView((part,), self._block_dim_or_none(group), kernel_block_size, max(ratio, 1))
+
+    def _block_dim_or_none(self, group: AttentionGroup) -> int | None:
+        # The engine asks only when it aligns, and it is there that it then stops.
+        try:
+            return self.block_dim(group)
+        except Refused:
+            return None
+
+    def block_dim(self, group: AttentionGroup) -> int:
+        """The dim of the group's views that counts kernel blocks, asked with the engine's cache dtype.
+
+        Raises Refused where the backend's shape has no such dim.
+        """
+        spec, backend = group.spec, group.backend
+        if isinstance(spec, MambaSpec):
+            return 0
+        size = self.kernel_block_sizes[group.kv_cache_group_id]
+        more = {"cache_dtype": self.cache_dtype, "head_size_v": self.value_sizes.get(backend.name)}
+        return backend.block_dim(size, spec.num_kv_heads, spec.head_size, **more)
+
+    def _num_blocks(self, spec: LayerSpec, place: Place) -> int:
+        size = place.allocation.size
+        if place.packing:
+            return size // place.packing[1]
+        page = page_size_bytes(spec, self.rules.unpadded_page)
+        if size % page:
+            text = f"the allocation's {size} bytes are no whole number of pages of {page} bytes"
+            path = ("kv_cache_config", "kv_cache_tensors", place.tensor.id, "size")
+            raise Refused("AssertionError", text, path=path)
+        return size // page
+
+    def _attention_steps(
+        self, group: AttentionGroup, place: Place, num_blocks: int, page_aligned: bool
+    ) -> tuple[Step, ...]:
+        spec, backend = group.spec, group.backend
+        assert isinstance(spec, AttentionSpec)
+        shape = backend.shape(
+            num_blocks,
+            self.kernel_block_size(group),
+            spec.num_kv_heads,
+            spec.head_size,
+            cache_dtype=self.rules.cache_dtype_of(spec, self.cache_dtype),
+            head_size_v=self.value_sizes.get(backend.name),
+        )
+        order = backend.stride_order(self.layout, len(shape))
+        inverse = tuple(order.index(dim) for dim in range(len(order)))
+        in_memory = tuple(shape[dim] for dim in order)
+        if place.packing is not None:
+            made = self._packed(spec, shape, in_memory, inverse, place.packing)
+        elif spec.page_size_padded is not None:
+            made = _padded(spec, shape, in_memory, inverse, num_blocks)
+        elif page_aligned:
+            return _page_by_page(spec, shape, order, num_blocks)
+        else:
+            made = (("view_dtype", (spec.itemsize,)), ("view", (in_memory,)))
+        return (*made, ("permute", (inverse,)))
+
+    def _packed(
+        self, spec: AttentionSpec, shape: Shape, in_memory: Shape, inverse: Shape, packing: tuple[int, int]
+    ) -> tuple[Step, ...]:
+        offset, block_stride = packing
+        if inverse[0] != 0:
+            raise Refused("AssertionError", "a packed allocation needs the blocks outermost in memory")
+        page = prod(shape[1:]) * spec.itemsize
+        return (
+            ("view", ((-1, block_stride),)),
+            ("slice", (1, offset, offset + page)),
+            ("view_dtype", (spec.itemsize,)),
+            ("view", (self.rules.packed_shape(shape, in_memory),)),
+        )
+
+
+def _padded(spec: AttentionSpec, shape: Shape, in_memory: Shape, inverse: Shape, num_blocks: int) -> tuple[Step, ...]:
+    """A view that steps from page to page over the padding; the stride is given to each kernel block."""
+    if shape[0] != num_blocks:
+        text = f"padded pages need the blocks in dim 0, and this shape is {list(shape)} with {num_blocks} blocks"
+        raise Refused("AssertionError", text)
+    strides = list(contiguous_strides(in_memory))
+    strides[inverse[0]] = (spec.page_size_padded or 0) // spec.itemsize
+    return (("view_dtype", (spec.itemsize,)), ("as_strided", (in_memory, tuple(strides))))
+
+
+def _page_by_page(spec: AttentionSpec, shape: Shape, order: Shape, num_blocks: int) -> tuple[Step, ...]:
+    """A K/V-first view whose block b lies in page b (0.28)."""
+    if shape[1] != num_blocks or order != tuple(range(len(shape))):
+        text = f"blocks page by page need the shape [2, {num_blocks}, …] in memory order, not {list(shape)} as {order}"
+        raise Refused("AssertionError", text)
+    paged = (num_blocks, shape[0], *shape[2:])
+    return (("view_dtype", (spec.itemsize,)), ("view", (paged,)), ("transpose", (0, 1)))
+
+
+def views_by_state(spec: MambaSpec, num_blocks: int, page: int) -> tuple[tuple[str, tuple[Step, ...]], ...]:
+    """One view a state, each stepping from page to page (0.25, 0.26)."""
+    out, offset = [], 0
+    for state, dtype in zip(spec.shapes, spec.dtypes, strict=False):
+        size = DTYPE_BYTES[dtype]
+        if offset % size:
+            raise Refused("AssertionError", f"a {dtype} state begins at byte {offset} of its page")
+        shape = (num_blocks, *state)
+        stride = (page // size, *contiguous_strides(shape)[1:])
+        out.append((dtype, (("view_dtype", (size,)), ("as_strided", (shape, stride, offset // size)))))
+        offset += prod(state) * size
+    return tuple(out)
+
+
+def view_of_pages(spec: MambaSpec, num_blocks: int, page: int) -> tuple[tuple[str, tuple[Step, ...]], ...]:
+    """One view of whole pages as bytes, which the layer takes apart itself (0.27, 0.28)."""
+    return (("int8", (("slice", (0, 0, num_blocks * page)), ("view", ((num_blocks, 1, 1, page),)))),)
+
+
+def quantised_only(spec: AttentionSpec, cache_dtype: str) -> str:
+    """The cache dtype for a layer's shape: `auto` for layers that stay unquantised (0.27, 0.28)."""
+    return "auto" if spec.kv_quant_mode == "NONE" else cache_dtype
+
+
+def quantised_or_turboquant(spec: AttentionSpec, cache_dtype: str) -> str:
+    """As `quantised_only`, but a TurboQuant spec, which names no mode, counts as quantised (0.25, 0.26)."""
+    return cache_dtype if spec.kind == "tq_full_attention" else quantised_only(spec, cache_dtype)
+
+
+def packed_as_shaped(shape: Shape, in_memory: Shape) -> Shape:
+    """A packed view is made in the logical shape and permuted afterwards, wrongly (0.25)."""
+    return shape
+
+
+def packed_as_stored(shape: Shape, in_memory: Shape) -> Shape:
+    """A packed view is made in memory order (from 0.26 on)."""
+    return in_memory
+
+
+def kv_first_beside_mamba(
+    groups: Sequence[AttentionGroup], tensors: Sequence[Tensor], block_dims: Callable[[AttentionGroup], int]
+) -> frozenset[str]:
+    """The K/V-first layers on whose allocation a state-space layer lies (0.28)."""
+    states = {layer for group in groups if isinstance(group.spec, MambaSpec) for layer in group.layer_names}
+    attention = [group for group in groups if isinstance(group.spec, AttentionSpec)]
+    kv_first = {layer for group in attention if block_dims(group) != 0 for layer in group.layer_names}
+    beside = [tensor for tensor in tensors if not states.isdisjoint(tensor.shared_by)]
+    return frozenset(layer for tensor in beside for layer in tensor.shared_by if layer in kv_first)

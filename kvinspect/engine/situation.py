@@ -1,0 +1,53 @@
+"""The deployment that a document describes, as the facts that a catalogue's conditions ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from kvinspect.document.document import Document
+from kvinspect.document.problem import nearest
+from kvinspect.engine.refusal import Unknown
+
+DEFAULT_CAPABILITY = {"cuda": "9.0", "rocm": "9.4", "xpu": None, "cpu": None}
+"""Compute capability where a document names none: Hopper, and gfx942."""
+
+
+class Situation(NamedTuple):
+    """Platform, device and heads. `capability` is `major.minor`, None where the platform has none."""
+
+    platform: str
+    capability: str | None
+    cache_dtype: str
+    num_attention_heads: int
+    num_kv_heads: int
+
+    @classmethod
+    def of(cls, document: Document, catalogue: Mapping[str, Any]) -> Situation:
+        """The situation of a document. Raises Unknown for a cache dtype that the release does not have."""
+        model = document.model
+        known = [*catalogue["cache_dtypes"], "half", "float"]
+        if model.cache_dtype not in known:
+            expected = f"a --kv-cache-dtype of vLLM {catalogue['release']}: {', '.join(known)}"
+            raise Unknown(
+                ("cache_dtype",), model.cache_dtype, expected, nearest(model.cache_dtype, known), "unknown-dtype"
+            )
+        written = [group.spec.num_kv_heads for group in document.groups if group.spec.num_kv_heads]
+        kv_heads = model.model_config.num_key_value_heads or next(iter(written), 1)
+        return cls(
+            platform=model.platform,
+            capability=model.device_capability or DEFAULT_CAPABILITY[model.platform],
+            cache_dtype=model.cache_dtype,
+            num_attention_heads=model.model_config.num_attention_heads or kv_heads,
+            num_kv_heads=kv_heads,
+        )
+
+    def facts(self) -> dict[str, Any]:
+        """The facts as conditions name them."""
+        return {
+            "platform": self.platform,
+            "capability": self.capability,
+            "capability_family": int(self.capability.split(".")[0]) if self.capability else None,
+            "q_heads_divisible": self.num_attention_heads % self.num_kv_heads == 0,
+            "q_heads_grouped": self.num_attention_heads // self.num_kv_heads > 1,
+        }

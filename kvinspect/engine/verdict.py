@@ -1,0 +1,38 @@
+"""What soundness before and after the alignment means for an allocation, in a sentence."""
+
+from __future__ import annotations
+
+from kvinspect.engine.answer import TensorAnswer
+from kvinspect.engine.soundness import Conflict
+
+
+def sentence(tensor: TensorAnswer) -> str:
+    """`unsound before …, sound after`, `the engine refuses rightly: …` and so on; "" where there is nothing to say."""
+    before, after = tensor.sound_before, tensor.sound
+    if tensor.decision == "refused":
+        if before is None:
+            return ""
+        if before:
+            return "different blocks would keep apart all the same"
+        return f"the engine refuses rightly: {collision(tensor.conflict_before)}"
+    if after is None:
+        return "whether different blocks keep apart cannot be told, because a backend's shape has no block dim"
+    if after:
+        return "" if before else f"unsound before the alignment ({collision(tensor.conflict_before)}), sound after it"
+    deed = {
+        "skipped": "the engine skips a view",
+        "restrided": "the engine restrides, and it is still unsound",
+        "untouched": "the engine does nothing",
+        "packed": "the engine leaves packed allocations alone",
+    }.get(tensor.decision, "the engine sees nothing to align")
+    return f"{deed}, and {collision(tensor.conflict)}"
+
+
+def collision(conflict: Conflict | None) -> str:
+    """The counterexample in words."""
+    if conflict is None:
+        return ""
+    (first, second), (i, j) = conflict.layers, conflict.block_ids
+    return (
+        f"block {i} of {first} and block {j} of {second} share {conflict.num_bytes} bytes from byte {conflict.byte} on"
+    )

@@ -1,0 +1,99 @@
+"""The proof: whether block i through one view and block j ≠ i through another ever share a byte.
+
+Two runs meet exactly when their starts lie closer than their lengths. The starts of block i and block j differ by
+`i·Sᵢ − j·Sⱼ + d`, where d runs over the differences of the runs within a block, so the question is whether
+`i·Sᵢ − j·Sⱼ` falls into one of a few intervals, for two bounded integers: lattice points under a line, counted in
+closed form. Nothing depends on how many blocks there are, and Python's integers have no largest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from itertools import product
+from typing import NamedTuple
+
+from kvinspect.geometry.lattice import smallest_pair
+from kvinspect.geometry.runs import BlockBytes, shared_bytes
+
+Interval = tuple[int, int]
+
+
+class Meeting(NamedTuple):
+    """Block `blocks[0]` of the first view and block `blocks[1]` of the second share `num_bytes` from `byte` on."""
+
+    blocks: tuple[int, int]
+    byte: int
+    num_bytes: int
+
+    @property
+    def size(self) -> tuple[int, int, int]:
+        """What makes one counterexample smaller than another: the larger block ID, then both, then the byte."""
+        return max(self.blocks), sum(self.blocks), self.byte
+
+
+@lru_cache(maxsize=65536)
+def meeting(first: BlockBytes, second: BlockBytes) -> Meeting | None:
+    """The smallest counterexample to `first` and `second` keeping different blocks apart, None where they do.
+
+    Smallest is the one whose larger block ID is least. With the same view twice it tells whether the view overlaps
+    itself.
+
+    >>> pages = BlockBytes(offset=0, block_stride=64, num_blocks=4, dims=(), run=64)
+    >>> halves = BlockBytes(offset=0, block_stride=32, num_blocks=4, dims=((2, 128),), run=32)
+    >>> meeting(halves, pages)
+    Meeting(blocks=(1, 0), byte=32, num_bytes=32)
+    >>> meeting(pages, pages) is None
+    True
+    """
+    bounds = (first.num_blocks, second.num_blocks)
+    strides = (first.block_stride, second.block_stride)
+    found = [
+        pair for low, high in gaps(first, second) if (pair := smallest_pair(strides, bounds, low, high)) is not None
+    ]
+    if not found:
+        return None
+    blocks = min(found, key=lambda pair: (max(pair), sum(pair), pair))
+    byte, count = shared_bytes(first.runs(blocks[0]), second.runs(blocks[1]))
+    return Meeting(blocks, byte, count)
+
+
+def gaps(first: BlockBytes, second: BlockBytes) -> list[Interval]:
+    """Sorted intervals of the values of `i·Sᵢ − j·Sⱼ` at which block i of `first` and block j of `second` meet."""
+    shift = second.offset - first.offset
+    low, high = shift - first.run + 1, shift + second.run - 1
+    apart: list[range] = []
+    for stride, (least, most) in sorted(_differences(first, second).items()):
+        if stride <= high - low + 1:
+            low, high = low - most * stride, high - least * stride
+        else:
+            apart.append(range(least * stride, most * stride + 1, stride))
+    shifted = sorted((low - sum(chosen), high - sum(chosen)) for chosen in product(*apart))
+    return list(_united(shifted))
+
+
+def _differences(first: BlockBytes, second: BlockBytes) -> dict[int, tuple[int, int]]:
+    """Stride → (least, most) of how many of it the first view's run may lie behind the second's."""
+    spans: dict[int, tuple[int, int]] = {}
+    for count, stride in first.dims:
+        least, most = spans.get(stride, (0, 0))
+        spans[stride] = (least, most + count - 1)
+    for count, stride in second.dims:
+        least, most = spans.get(stride, (0, 0))
+        spans[stride] = (least - count + 1, most)
+    return spans
+
+
+def _united(intervals: list[Interval]) -> Iterator[Interval]:
+    """Sorted intervals with those that touch or overlap made one."""
+    current: Interval | None = None
+    for low, high in intervals:
+        if current is None:
+            current = (low, high)
+        elif low <= current[1] + 1:
+            current = (current[0], max(high, current[1]))
+        else:
+            yield current
+            current = (low, high)
+    if current is not None:
+        yield current

@@ -1,0 +1,176 @@
+"""The answer of `align` as a page: alike allocations and layers folded, the decision and its reason beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from fnmatch import fnmatchcase
+from typing import NamedTuple
+
+from kvinspect.api import AlignResult
+from kvinspect.engine.answer import LayerAnswer, TensorAnswer
+from kvinspect.engine.verdict import sentence
+from kvinspect.report.fold import fold_indices, fold_names, human_bytes
+from kvinspect.report.page import Block, Heading, Page, Paragraph, Span, Spans, Style, Table, cell, spans
+
+COLUMNS = ("layer", "backend", "block dim", "shape", "stride", "decision")
+DECISION_STYLE: dict[str, Style] = {
+    "restrided": "changed",
+    "page_aligned": "changed",
+    "untouched": "changed",
+    "skipped": "bad",
+    "refused": "bad",
+}
+
+
+class View(NamedTuple):
+    """What of an answer to show: every layer by itself, only layers that match a pattern, the reasons of each step."""
+
+    all_layers: bool = False
+    layer: str | None = None
+    explain: bool = False
+
+
+def page(result: AlignResult, view: View) -> Page:
+    """The page of one answer."""
+    answer = result.answer
+    blocks: list[Block] = [Heading(_title(result))]
+    if answer.refusal is not None and not answer.layers:
+        refusal = answer.refusal
+        blocks.append(Paragraph(spans(Span("refused", "bad"), f" at start-up ({refusal.stage}): {refusal.type}")))
+        blocks.append(Paragraph(spans(f"Why: {refusal.text}.")))
+    layers = {layer.layer_name: layer for layer in answer.layers if _matches(layer, view)}
+    for tensors in _alike(answer.tensors, answer.layers, view):
+        blocks.extend(_allocation(tensors, layers, answer.setting.num_blocks, view))
+    blocks.extend(_elsewhere(layers.values()))
+    if view.explain:
+        blocks.extend(_reasons(result))
+    return Page(tuple(blocks))
+
+
+def _title(result: AlignResult) -> Spans:
+    setting = result.answer.setting
+    facts = [f"vLLM {setting.engine}", setting.platform, setting.kv_cache_layout or "", f"{setting.num_blocks} blocks"]
+    return spans(
+        Span(result.source.rsplit("/", 1)[-1], "strong"),
+        "   " + " · ".join(fact for fact in facts if fact) + " · ",
+        _device(result),
+    )
+
+
+def _device(result: AlignResult) -> str:
+    device = result.device
+    if device.device == "none":
+        return f"no tensors ({device.reason})"
+    scaled = f", {device.num_blocks} of {device.of_blocks} blocks because memory is short" if device.scaled else ""
+    return f"tensors on {device.device} ({device.device_name}, {human_bytes(device.num_bytes)}{scaled})"
+
+
+def _matches(layer: LayerAnswer, view: View) -> bool:
+    return view.layer is None or fnmatchcase(layer.layer_name, view.layer)
+
+
+def _alike(tensors: Sequence[TensorAnswer], layers: Sequence[LayerAnswer], view: View) -> Iterable[list[TensorAnswer]]:
+    """Allocations that differ only in the names of their layers, together."""
+    if view.all_layers:
+        return [[tensor] for tensor in tensors]
+    by_name = {layer.layer_name: layer for layer in layers}
+    groups: dict[object, list[TensorAnswer]] = {}
+    for tensor in tensors:
+        rows = tuple(_row_key(by_name[name]) for name in tensor.shared_by if name in by_name)
+        facts = (tensor.size, tensor.offset, tensor.block_stride, tensor.decision, tensor.sound, tensor.sound_before)
+        groups.setdefault((facts, rows), []).append(tensor)
+    return groups.values()
+
+
+def _row_key(layer: LayerAnswer) -> tuple[object, ...]:
+    return (layer.kv_cache_group_id, layer.backend, layer.spec_kind, layer.decision, layer.view, layer.before)
+
+
+def _allocation(
+    tensors: list[TensorAnswer],
+    shown: dict[str, LayerAnswer],
+    num_blocks: int,
+    view: View,
+) -> list[Block]:
+    """Title, table and reason of allocations that are alike."""
+    indices = {tensor.id for tensor in tensors}
+    members = [layer for layer in shown.values() if layer.tensor_index in indices]
+    if not members:
+        return []
+    first = tensors[0]
+    blocks: list[Block] = [Heading(spans(_allocation_title(tensors, first)), _verdict(first))]
+    rows: dict[tuple[object, ...], list[LayerAnswer]] = {}
+    for layer in members:
+        key = (layer.layer_name,) if view.all_layers else _row_key(layer)
+        rows.setdefault(key, []).append(layer)
+    blocks.append(Table(COLUMNS, tuple(_row(alike) for alike in rows.values())))
+    blocks.append(Paragraph(spans(f"Why: {first.why}.", *_proof(first, num_blocks))))
+    return blocks
+
+
+def _allocation_title(tensors: list[TensorAnswer], first: TensorAnswer) -> str:
+    word = "allocation" if len(tensors) == 1 else "allocations"
+    alike = f" ({len(tensors)} alike)" if len(tensors) > 1 else ""
+    each = " each" if len(tensors) > 1 else ""
+    count = len(first.shared_by)
+    shared = f"shared by {count} layers" if count > 1 else "one layer"
+    size = human_bytes(first.size)
+    if first.block_stride:
+        place = f"at byte {first.offset} of blocks of {human_bytes(first.block_stride)}"
+        return f"slots {fold_indices([t.id for t in tensors])} of the packed allocation · {size} · {place} · {shared}"
+    return f"{word} {fold_indices([t.id for t in tensors])}{alike} · {size}{each} · {shared}"
+
+
+def _verdict(tensor: TensorAnswer) -> Spans:
+    decision = Span(tensor.decision, DECISION_STYLE.get(tensor.decision, "plain"))
+    if tensor.sound is None:
+        return spans(decision)
+    return spans(decision, " ", Span("✓ sound", "good") if tensor.sound else Span("✗ unsound", "bad"))
+
+
+def _proof(tensor: TensorAnswer, num_blocks: int) -> tuple[str | Span, ...]:
+    said = sentence(tensor)
+    if said:
+        style: Style = "good" if tensor.sound else "bad"
+        proved = f" Proved for all {num_blocks} blocks." if tensor.sound else ""
+        return (" ", Span(said[0].upper() + said[1:] + "." + proved, style))
+    return (f" Proved for all {num_blocks} blocks.",) if tensor.sound else ()
+
+
+def _row(alike: list[LayerAnswer]) -> tuple[tuple[Spans, ...], ...]:
+    layer = alike[0]
+    names = cell(*fold_names([one.layer_name for one in alike]))
+    decision = cell(Span(layer.decision, DECISION_STYLE.get(layer.decision, "plain")))
+    if layer.view is None or layer.before is None:
+        return (names, cell(layer.backend), cell("—"), cell("no view"), cell("—"), decision)
+    pairs = list(zip(layer.before.parts, layer.view.parts, strict=True))
+    states = len(pairs) > 1
+    shapes = [_numbers(after.view.shape) + (f" {after.dtype}" if states else "") for _, after in pairs]
+    strides = [_stride(before.view.stride, after.view.stride) for before, after in pairs]
+    dim = "—" if layer.view.block_dim is None else str(layer.view.block_dim)
+    return (names, cell(layer.backend), cell(dim), cell(*shapes), cell(*strides), decision)
+
+
+def _numbers(values: Sequence[int]) -> str:
+    return ", ".join(map(str, values))
+
+
+def _stride(before: Sequence[int], after: Sequence[int]) -> Spans:
+    if before == after:
+        return spans(_numbers(after))
+    parts: list[str | Span] = []
+    for i, (old, new) in enumerate(zip(before, after, strict=True)):
+        parts.append(", " if i else "")
+        parts.append(str(new) if old == new else Span(f"{old} → {new}", "changed"))
+    return spans(*parts)
+
+
+def _elsewhere(layers: Iterable[LayerAnswer]) -> list[Block]:
+    """Layers on no allocation of their own, in one line each."""
+    lost = [layer.layer_name for layer in layers if layer.tensor_index is None]
+    return [Paragraph(spans("On no allocation: " + ", ".join(fold_names(lost)) + "."))] if lost else []
+
+
+def _reasons(result: AlignResult) -> list[Block]:
+    rows = tuple((cell(r.step), cell(r.text), cell(r.rule)) for r in result.answer.reasons)
+    return [Heading(spans(Span("step by step", "strong"))), Table(("step", "what and why", "rule"), rows)]

@@ -1,0 +1,51 @@
+"""A page as GitHub Markdown, for a pull request or a ticket."""
+
+from __future__ import annotations
+
+import re
+
+from kvinspect.report.page import Block, Heading, Page, Paragraph, Picture, Spans, Table
+from kvinspect.report.safe import safe
+
+_SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~&@]|:(?=//|\w+:))")
+_MARKS = {"strong": "**", "bad": "**", "changed": "*"}
+
+
+def render(page: Page) -> str:
+    """The page as Markdown; foreign text cannot become markup."""
+    return "\n\n".join(_block(block) for block in page.blocks) + "\n"
+
+
+def _block(block: Block) -> str:
+    if isinstance(block, Heading):
+        right = f" — {_line(block.right)}" if block.right else ""
+        return f"### {_line(block.left)}{right}"
+    if isinstance(block, Paragraph):
+        return _line(block.text)
+    if isinstance(block, Picture):
+        return "```text\n" + "\n".join("".join(safe(s.text) for s in line) for line in block.lines) + "\n```"
+    return _table(block)
+
+
+def _table(block: Table) -> str:
+    rows = [[escaped(column) for column in block.columns], ["---"] * len(block.columns)]
+    rows += [["<br>".join(_line(line) for line in lines) for lines in row] for row in block.rows]
+    return "\n".join("| " + " | ".join(row) + " |" for row in rows)
+
+
+def _line(line: Spans) -> str:
+    out = ""
+    for span in line:
+        mark = _MARKS.get(span.style, "") if span.text.strip() else ""
+        out += f"{mark}{escaped(span.text)}{mark}"
+    return out.replace("****", "").strip()
+
+
+def escaped(text: str) -> str:
+    """Foreign text with every character escaped that Markdown or HTML would read."""
+    return _SPECIAL.sub(lambda found: _escape(found[1]), safe(text))
+
+
+def _escape(char: str) -> str:
+    entities = {"<": "&lt;", ">": "&gt;", "&": "&amp;", "@": "&#64;", ":": "&#58;"}
+    return entities.get(char, "\\" + char)

@@ -1,0 +1,146 @@
+"""A page in a terminal, a pipe or a file, by Rich.
+
+Off a terminal a table takes the width that it needs; in one it is set as records where it does not fit. Nothing is
+ever cut off.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from typing import IO
+
+from rich import box
+from rich.console import Console
+from rich.table import Table as RichTable
+from rich.text import Text
+
+from kvinspect.report.page import Block, Heading, Page, Paragraph, Picture, Spans, Table
+from kvinspect.report.safe import safe
+
+STYLES = {"plain": "", "strong": "bold", "dim": "dim", "good": "green", "changed": "yellow", "bad": "red"}
+PLAIN_WIDTH = 120
+"""Columns of running text off a terminal."""
+
+FALLBACKS = str.maketrans({"→": ">", "–": "-", "·": "|", "✓": "+", "✗": "x", "×": "x", "—": "-", "…": "~"})
+
+
+def render(page: Page, *, width: int | None, colour: bool, encoding: str = "utf-8") -> str:
+    """The page as text. `width` is the terminal's, None off a terminal; `colour` writes escape codes."""
+    unicode = encoding.lower().replace("-", "").startswith("utf")
+    out = io.StringIO()
+    console = Console(
+        file=out,
+        width=width or 10_000,
+        height=100,
+        force_terminal=colour,
+        color_system="standard" if colour else None,
+        legacy_windows=False,
+        highlight=False,
+        markup=False,
+        emoji=False,
+        soft_wrap=False,
+        safe_box=not unicode,
+    )
+    for previous, block in zip((None, *page.blocks), page.blocks, strict=False):
+        if previous is not None and isinstance(block, Heading):
+            console.print()
+        _print(console, block, width, unicode)
+    text = out.getvalue() if unicode else _ascii(out.getvalue())
+    return "\n".join(line.rstrip() for line in text.split("\n")) if not colour else text
+
+
+def _ascii(text: str) -> str:
+    return text.translate(FALLBACKS).encode("ascii", "backslashreplace").decode("ascii")
+
+
+def _print(console: Console, block: Block, width: int | None, unicode: bool) -> None:
+    if isinstance(block, Heading):
+        _heading(console, block, width)
+    elif isinstance(block, Paragraph):
+        console.print(_text(block.text), width=width or PLAIN_WIDTH, overflow="fold")
+    elif isinstance(block, Picture):
+        for line in block.lines:
+            console.print(_text(line), no_wrap=True, overflow="ignore", crop=False)
+    else:
+        _table(console, block, width, unicode)
+
+
+def _text(line: Spans) -> Text:
+    text = Text()
+    for span in line:
+        text.append(safe(span.text), style=STYLES[span.style])
+    return text
+
+
+def _heading(console: Console, block: Heading, width: int | None) -> None:
+    left, right = _text(block.left), _text(block.right)
+    room = (width or PLAIN_WIDTH) - left.cell_len - right.cell_len
+    if not block.right or room < 2:
+        console.print(left, overflow="fold")
+        if block.right:
+            console.print(right, overflow="fold")
+        return
+    console.print(left.append(" " * room).append(right), overflow="fold")
+
+
+def _table(console: Console, block: Table, width: int | None, unicode: bool) -> None:
+    table = RichTable(box=box.HEAVY_HEAD if unicode else box.ASCII2, show_lines=False, pad_edge=True)
+    for column in block.columns:
+        table.add_column(column, overflow="fold", no_wrap=True)
+    for row in block.rows:
+        table.add_row(*(Text("\n").join(_text(line) for line in lines) for lines in row))
+    unlimited = console.options.update(width=10_000)
+    if width is None or console.measure(table, options=unlimited).maximum <= width:
+        console.print(table)
+    else:
+        _records(console, block, width)
+
+
+def _records(console: Console, block: Table, width: int) -> None:
+    """A table too wide for its terminal: each row as a name with its values below."""
+    label = max(len(column) for column in block.columns[1:])
+    for first, *rest in block.rows:
+        for line in first:
+            console.print(_text(line), overflow="fold", style="bold")
+        grid = RichTable.grid(padding=(0, 2))
+        grid.add_column(width=label + 2)
+        grid.add_column(overflow="fold", width=width - label - 6)
+        for name, lines in zip(block.columns[1:], rest, strict=True):
+            grid.add_row(Text("  " + name, style="dim"), Text("\n").join(_text(line) for line in lines))
+        console.print(grid)
+
+
+def wants_colour(flag: str, stream: IO[str]) -> bool:
+    """Whether to colour: `--color` before FORCE_COLOR before NO_COLOR before whether it is a terminal."""
+    if flag in ("always", "never"):
+        return flag == "always"
+    if os.environ.get("FORCE_COLOR"):
+        return True
+    if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
+        return False
+    return stream.isatty()
+
+
+def terminal_width(stream: IO[str]) -> int | None:
+    """Columns of the terminal behind a stream, None where there is no terminal. COLUMNS wins where it is set."""
+    columns = os.environ.get("COLUMNS", "")
+    if columns.isdigit() and int(columns) > 0:
+        return int(columns)
+    try:
+        return os.get_terminal_size(stream.fileno()).columns if stream.isatty() else None
+    except (OSError, ValueError):
+        return None
+
+
+def print_page(page: Page, colour_flag: str) -> None:
+    """Print a page on standard output as the terminal wants it."""
+    stream = sys.stdout
+    text = render(
+        page,
+        width=terminal_width(stream),
+        colour=wants_colour(colour_flag, stream),
+        encoding=stream.encoding or "utf-8",
+    )
+    stream.write(text)
