@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from kvinspect.api import (
-        AlignResult,
+        AlignAnswer,
+        DeviceAnswer,
         DeviceError,
-        DeviceReport,
         Document,
         DocumentError,
         InternalError,
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     )
 
 __version__ = "0.1.0"
-__all__ = ["AlignResult", "DeviceError", "DeviceReport", "Document", "DocumentError", "InternalError", "align", "load"]
+__all__ = ["AlignAnswer", "DeviceAnswer", "DeviceError", "Document", "DocumentError", "InternalError", "align", "load"]
 
 
 def __getattr__(name: str) -> Any:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pathlib
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from kvinspect.device.choose import Choice, DeviceError, choose
 from kvinspect.document.document import Document
 from kvinspect.document.load import load as load_document
 from kvinspect.document.problem import DocumentError, Problem
 from kvinspect.engine import releases
-from kvinspect.engine.answer import SCHEMA_VERSION, AlignAnswer, Setting
+from kvinspect.engine.answer import AlignAnswer, DeviceAnswer, Setting
 from kvinspect.engine.refusal import Unknown
 from kvinspect.engine.releases import Release
 from kvinspect.engine.run import align_document
@@ -32,55 +32,9 @@ def load(origin: Origin, name: str | None = None) -> Document:
     return load_document(origin, name)
 
 
-class DeviceReport(NamedTuple):
-    """Made on a device: allocations of `num_blocks` blocks, `num_bytes` bytes, and views that torch confirms."""
-
-    device: str
-    device_name: str
-    reason: str = ""
-    num_blocks: int = 0
-    of_blocks: int = 0
-    num_bytes: int = 0
-    num_views: int = 0
-
-    @property
-    def scaled(self) -> bool:
-        """Whether fewer blocks were made than the document has, because memory is short."""
-        return self.num_blocks != self.of_blocks
-
-    def to_dict(self) -> dict[str, Any]:
-        """The report as JSON."""
-        made = {"num_blocks": self.num_blocks, "of_blocks": self.of_blocks, "num_bytes": self.num_bytes}
-        return {"name": self.device_name, "reason": self.reason, **made, "num_views": self.num_views}
-
-
-class AlignResult(NamedTuple):
-    """What `align` answers: the engine's views and decisions, and what a device made of them."""
-
-    source: str
-    answer: AlignAnswer
-    device: DeviceReport
-
-    @property
-    def decision(self) -> str:
-        """The worst decision about an allocation; `docs/format.md` lists them."""
-        return self.answer.decision
-
-    @property
-    def sound(self) -> bool | None:
-        """Whether different blocks never share bytes; None where the engine refuses."""
-        return self.answer.sound
-
-    def to_dict(self) -> dict[str, Any]:
-        """The answer as `--format json` prints it."""
-        head = {"schema_version": SCHEMA_VERSION, "source": self.source}
-        tail = {"device": self.device.device, "materialised": self.device.to_dict(), "findings": []}
-        return {**head, **self.answer.to_dict(), **tail}
-
-
 def align(
     document: Origin, *, engine: str | None = None, device: str = "none", num_blocks: int | None = None
-) -> AlignResult:
+) -> AlignAnswer:
     """The views that vLLM makes of a document's KV cache, and what its alignment decides about shared ones.
 
     `engine` is a release (`0.27`) and wins over the document's; `num_blocks` replaces the document's number of blocks.
@@ -98,9 +52,9 @@ def align(
         release = releases.release(version)
         setting = _setting(loaded, called, version, why, num_blocks or loaded.num_blocks)
         answer = align_document(loaded, release, setting)
-        return AlignResult(loaded.source.name, answer, _on_device(chosen, loaded, release, answer))
+        return answer._replace(device=_on_device(chosen, loaded, release, answer))
     except Unknown as unknown:
-        raise loaded.error(_problem(unknown)) from None
+        raise _error(loaded, unknown) from None
 
 
 def _known_runner(document: Document) -> None:
@@ -114,6 +68,7 @@ def _known_runner(document: Document) -> None:
 def _setting(document: Document, called: str, version: str, why: str, num_blocks: int) -> Setting:
     model = document.model
     return Setting(
+        source=document.source.name,
         engine=called,
         release=version,
         engine_source=why,
@@ -125,15 +80,17 @@ def _setting(document: Document, called: str, version: str, why: str, num_blocks
     )
 
 
-def _problem(unknown: Unknown) -> Problem:
+def _error(document: Document, unknown: Unknown) -> DocumentError:
+    """What nobody knows, placed in the document, or at the `engine` that the caller asked for."""
     found = f'"{unknown.found}"'
-    return Problem(unknown.path, expected=unknown.expected, found=found, nearest=unknown.nearest, kind=unknown.kind)
+    problem = Problem(unknown.path, expected=unknown.expected, found=found, nearest=unknown.nearest, kind=unknown.kind)
+    return document.error(problem) if unknown.path else DocumentError([problem._replace(source="engine")])
 
 
-def _on_device(chosen: Choice, document: Document, release: Release, answer: AlignAnswer) -> DeviceReport:
+def _on_device(chosen: Choice, document: Document, release: Release, answer: AlignAnswer) -> DeviceAnswer:
     """The answer's allocations and views on a device, fewer blocks of them where memory is short."""
     if chosen.is_none or not answer.layers:
-        return DeviceReport("none", "", chosen.reason or "the engine refuses before it makes a view")
+        return DeviceAnswer("none", "", chosen.reason or "the engine refuses before it makes a view")
     from kvinspect.device.allocate import ViewMismatch, blocks_that_fit, materialise
 
     setting = answer.setting
@@ -145,7 +102,7 @@ def _on_device(chosen: Choice, document: Document, release: Release, answer: Ali
         made = materialise(chosen.name, answer.allocations, wanted)
     except ViewMismatch as error:
         raise InternalError(str(error)) from None
-    return DeviceReport(
+    return DeviceAnswer(
         device=chosen.name,
         device_name=made.device_name,
         num_blocks=fit,
@@ -166,4 +123,4 @@ def _wanted(answer: AlignAnswer) -> list[Any]:
     ]
 
 
-__all__ = ["AlignResult", "DeviceError", "DeviceReport", "Document", "DocumentError", "InternalError", "align", "load"]
+__all__ = ["AlignAnswer", "DeviceAnswer", "DeviceError", "Document", "DocumentError", "InternalError", "align", "load"]

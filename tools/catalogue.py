@@ -234,12 +234,12 @@ def classes():
         for name, member in enum.__members__.items():
             try:
                 out[enum.__name__, name] = LOAD(member.get_class)
-            except Exception:  # noqa: BLE001 - the facts say why
+            except Exception:
                 continue
     return out
 
 
-def LOAD(getter):  # noqa: N802 - replaced by whoever has to help vLLM import its modules
+def LOAD(getter):
     return getter()
 
 

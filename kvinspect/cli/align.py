@@ -11,9 +11,9 @@ from kvinspect.cli.exits import CLEAN, FINDINGS, INPUT, print_problems, worst
 from kvinspect.cli.output import Color, Format, emit
 
 if TYPE_CHECKING:
-    from kvinspect.api import AlignResult
     from kvinspect.document.problem import DocumentError
     from kvinspect.document.source import Source
+    from kvinspect.engine.answer import AlignAnswer
     from kvinspect.report.page import Page
 
 EXAMPLES = """\b
@@ -46,22 +46,22 @@ def align(
     from kvinspect.cli.files import sources
     from kvinspect.document.problem import DocumentError
 
-    results: list[AlignResult] = []
+    answers: list[AlignAnswer] = []
     codes = []
     for found in sources(files, "kv_cache_config"):
         try:
-            results.append(_answer(found, engine, device, num_blocks))
-            codes.append(CLEAN if results[-1].sound else FINDINGS)
+            answers.append(_answer(found, engine, device, num_blocks))
+            codes.append(CLEAN if answers[-1].sound else FINDINGS)
         except DocumentError as error:
             print_problems(error.errors)
             codes.append(INPUT)
-    if results and not quiet:
-        pages = _pages(results, all_layers, layer, explain)
-        emit([result.to_dict() for result in results], pages, how, output, color)
+    if answers and not quiet:
+        pages = _pages(answers, all_layers, layer, explain)
+        emit([answer.to_dict() for answer in answers], pages, how, output, color)
     raise typer.Exit(worst(codes))
 
 
-def _answer(found: Source | DocumentError, engine: str | None, device: str, num_blocks: int | None) -> AlignResult:
+def _answer(found: Source | DocumentError, engine: str | None, device: str, num_blocks: int | None) -> AlignAnswer:
     from kvinspect import api
     from kvinspect.document.load import from_source
     from kvinspect.document.problem import DocumentError
@@ -76,11 +76,11 @@ def _answer(found: Source | DocumentError, engine: str | None, device: str, num_
         raise typer.BadParameter(str(error), param_hint="--device") from None
 
 
-def _pages(results: list[AlignResult], all_layers: bool, layer: str | None, explain: bool) -> Callable[[], list[Page]]:
+def _pages(answers: list[AlignAnswer], all_layers: bool, layer: str | None, explain: bool) -> Callable[[], list[Page]]:
     def made() -> list[Page]:
         from kvinspect.report.align import View, page
 
         view = View(all_layers, layer, explain)
-        return [page(result, view) for result in results]
+        return [page(answer, view) for answer in answers]
 
     return made

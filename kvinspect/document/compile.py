@@ -18,6 +18,7 @@ from pydantic_core import SchemaError, SchemaValidator
 
 COMPILED = pathlib.Path(__file__).with_name("compiled.json")
 REFERENCE = "$python"
+REFS = ("ref", "schema_ref")
 
 
 @cache
@@ -41,12 +42,19 @@ def core_schema() -> Any:
 def encoded(node: Any) -> Any:
     """A core schema as JSON: a class or a function becomes its address, what only pydantic's own tools read goes."""
     if isinstance(node, dict):
-        return {key: encoded(value) for key, value in node.items() if key != "metadata"}
+        return {
+            key: _name(value) if key in REFS else encoded(value) for key, value in node.items() if key != "metadata"
+        }
     if isinstance(node, (list, tuple)):
         return [encoded(value) for value in node]
     if callable(node):
         return {REFERENCE: f"{node.__module__}:{node.__qualname__}"}
     return node
+
+
+def _name(reference: str) -> str:
+    """A class's name in place of pydantic's, which ends with an address in memory."""
+    return reference.rpartition(".")[2].partition(":")[0]
 
 
 def _decoded(node: Any) -> Any:

@@ -43,7 +43,7 @@ def from_source(source: Source) -> Document:
 
 def _problems(errors: Iterable[ErrorDetails]) -> Iterator[Problem]:
     """Pydantic's errors in our words; of the branches of a union, all at one place, one speaks for all."""
-    from kvinspect.document.schema import expected, follow
+    from kvinspect.document.schema import choices, expected, follow
 
     for error in errors:
         path, node, parent = follow(tuple(error["loc"]))
@@ -57,8 +57,7 @@ def _problems(errors: Iterable[ErrorDetails]) -> Iterator[Problem]:
         elif error["type"] in ("too_short", "too_long", "string_too_long"):
             yield Problem(path, message=error["msg"].lower(), found=shown(error["input"]))
         else:
-            words = node.get("enum", ())
-            near = nearest(error["input"], words) if isinstance(error["input"], str) else ""
+            near = nearest(error["input"], choices(node)) if isinstance(error["input"], str) else ""
             yield Problem(path, expected=expected(node), found=shown(error["input"]), nearest=near)
 
 

@@ -82,6 +82,11 @@ def expected(node: dict[str, Any]) -> str:
     return f"{text} ({described})" if described and "pattern" in str(node) else str(text)
 
 
+def choices(node: dict[str, Any]) -> list[str]:
+    """The words that a schema names one by one."""
+    return [word for branch in _branches(node) for word in branch.get("enum", []) if isinstance(word, str)]
+
+
 def _phrase(node: dict[str, Any]) -> str:
     if "enum" in node or "const" in node:
         taken = node.get("enum") or [node["const"]]

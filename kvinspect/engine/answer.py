@@ -120,9 +120,32 @@ class TensorAnswer(NamedTuple):
         return row | ({"reason": refusal_dict(self.refusal)} if self.refusal else {})
 
 
-class Setting(NamedTuple):
-    """Under which rules an answer was given."""
+class DeviceAnswer(NamedTuple):
+    """Made on a device: allocations of `num_blocks` blocks, `num_bytes` bytes, and views that torch confirms."""
 
+    device: str
+    device_name: str
+    reason: str = ""
+    num_blocks: int = 0
+    of_blocks: int = 0
+    num_bytes: int = 0
+    num_views: int = 0
+
+    @property
+    def scaled(self) -> bool:
+        """Whether fewer blocks were made than the document has, because memory is short."""
+        return self.num_blocks != self.of_blocks
+
+    def to_dict(self) -> dict[str, Any]:
+        """What was made, as JSON."""
+        made = {"num_blocks": self.num_blocks, "of_blocks": self.of_blocks, "num_bytes": self.num_bytes}
+        return {"name": self.device_name, "reason": self.reason, **made, "num_views": self.num_views}
+
+
+class Setting(NamedTuple):
+    """What was asked, and under which rules it was answered."""
+
+    source: str
     engine: str
     release: str
     engine_source: str
@@ -146,6 +169,7 @@ class AlignAnswer(NamedTuple):
     kernel_block_sizes: tuple[int, ...] = ()
     refusal: Refused | None = None
     reasons: tuple[Reason, ...] = ()
+    device: DeviceAnswer = DeviceAnswer("none", "")
 
     @property
     def allocations(self) -> dict[int, int]:
@@ -168,15 +192,19 @@ class AlignAnswer(NamedTuple):
         return False if False in verdicts else None if None in verdicts else True
 
     def to_dict(self) -> dict[str, Any]:
-        """The answer as `--format json` prints it, without what the caller adds."""
+        """The answer as `--format json` prints it."""
         answer: dict[str, Any] = {
+            "schema_version": SCHEMA_VERSION,
             **self.setting.to_dict(),
+            "device": self.device.device,
+            "materialised": self.device.to_dict(),
             "layers": [layer.to_dict() for layer in self.layers],
             "tensors": [tensor.to_dict() for tensor in self.tensors],
             "kernel_block_sizes": list(self.kernel_block_sizes),
             "reasons": [reason._asdict() for reason in self.reasons],
             "decision": self.decision,
             "sound": self.sound,
+            "findings": [],
         }
         if self.refusal is not None:
             answer |= {"stage": self.refusal.stage, "reason": refusal_dict(self.refusal)}

@@ -20,11 +20,17 @@ def tensor(
     if decision == "packed":
         return f"packed: block_stride is {tensor.block_stride} bytes, and the alignment leaves packed allocations alone"
     if decision == "unshared":
-        return "fewer than two attention layers' views lie on this allocation, so nothing is aligned"
+        return _alone(backends)
     placed = _placed(backends, views)
     if decision == "agree":
         return f"all attention views on it agree: {placed}"
     return f"{placed}, on the same bytes; {_deed(decision, outcome)}"
+
+
+def _alone(backends: Mapping[str, str]) -> str:
+    if len(backends) < 2:
+        return "no two layers lie on this allocation, so there is nothing to align"
+    return "at most one attention layer lies on this allocation, and the alignment compares attention views only"
 
 
 def _placed(backends: Mapping[str, str], views: Mapping[str, LayerView]) -> str:

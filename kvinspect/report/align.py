@@ -6,8 +6,7 @@ from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
-from kvinspect.api import AlignResult
-from kvinspect.engine.answer import LayerAnswer, TensorAnswer
+from kvinspect.engine.answer import AlignAnswer, LayerAnswer, TensorAnswer
 from kvinspect.engine.verdict import sentence
 from kvinspect.report.fold import fold_indices, fold_names, human_bytes
 from kvinspect.report.page import Block, Heading, Page, Paragraph, Span, Spans, Style, Table, cell, spans
@@ -30,10 +29,9 @@ class View(NamedTuple):
     explain: bool = False
 
 
-def page(result: AlignResult, view: View) -> Page:
+def page(answer: AlignAnswer, view: View) -> Page:
     """The page of one answer."""
-    answer = result.answer
-    blocks: list[Block] = [Heading(_title(result))]
+    blocks: list[Block] = [Heading(_title(answer))]
     if answer.refusal is not None and not answer.layers:
         refusal = answer.refusal
         blocks.append(Paragraph(spans(Span("refused", "bad"), f" at start-up ({refusal.stage}): {refusal.type}")))
@@ -43,22 +41,22 @@ def page(result: AlignResult, view: View) -> Page:
         blocks.extend(_allocation(tensors, layers, answer.setting.num_blocks, view))
     blocks.extend(_elsewhere(layers.values()))
     if view.explain:
-        blocks.extend(_reasons(result))
+        blocks.extend(_reasons(answer))
     return Page(tuple(blocks))
 
 
-def _title(result: AlignResult) -> Spans:
-    setting = result.answer.setting
+def _title(answer: AlignAnswer) -> Spans:
+    setting = answer.setting
     facts = [f"vLLM {setting.engine}", setting.platform, setting.kv_cache_layout or "", f"{setting.num_blocks} blocks"]
     return spans(
-        Span(result.source.rsplit("/", 1)[-1], "strong"),
+        Span(setting.source.rsplit("/", 1)[-1], "strong"),
         "   " + " · ".join(fact for fact in facts if fact) + " · ",
-        _device(result),
+        _device(answer),
     )
 
 
-def _device(result: AlignResult) -> str:
-    device = result.device
+def _device(answer: AlignAnswer) -> str:
+    device = answer.device
     if device.device == "none":
         return f"no tensors ({device.reason})"
     scaled = f", {device.num_blocks} of {device.of_blocks} blocks because memory is short" if device.scaled else ""
@@ -171,6 +169,6 @@ def _elsewhere(layers: Iterable[LayerAnswer]) -> list[Block]:
     return [Paragraph(spans("On no allocation: " + ", ".join(fold_names(lost)) + "."))] if lost else []
 
 
-def _reasons(result: AlignResult) -> list[Block]:
-    rows = tuple((cell(r.step), cell(r.text), cell(r.rule)) for r in result.answer.reasons)
+def _reasons(answer: AlignAnswer) -> list[Block]:
+    rows = tuple((cell(r.step), cell(r.text), cell(r.rule)) for r in answer.reasons)
     return [Heading(spans(Span("step by step", "strong"))), Table(("step", "what and why", "rule"), rows)]

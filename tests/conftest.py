@@ -1,0 +1,84 @@
+"""What the tests share: the repository, the golden answers beside it, and a way to run the command."""
+
+import importlib.util
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+SHARED = ROOT.parent / "shared"
+
+
+def pytest_collection_modifyitems(items):
+    if SHARED.is_dir():
+        return
+    for item in items:
+        if "shared" in item.keywords:
+            item.add_marker(pytest.mark.skip(reason="no golden answers beside this checkout"))
+
+
+def golden_module():
+    """The comparison that decides what "equal to the engine's answer" means."""
+    spec = importlib.util.spec_from_file_location("check_golden", SHARED / "tools" / "check_golden.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def lines(path):
+    with open(path, encoding="utf-8") as file:
+        return [json.loads(line) for line in file]
+
+
+@pytest.fixture
+def root():
+    return ROOT
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Runs `kvinspect` as a process: run("align", "file", stdin=..., env=...) → completed process."""
+
+    def runner(*arguments, stdin=None, env=None, cwd=ROOT, timeout=60):
+        environment = {k: v for k, v in os.environ.items() if k not in ("COLUMNS", "FORCE_COLOR", "NO_COLOR")}
+        return subprocess.run(
+            [sys.executable, "-m", "kvinspect", *map(str, arguments)],
+            input=stdin,
+            capture_output=True,
+            text=not isinstance(stdin, bytes),
+            env={**environment, "PYTHONIOENCODING": "utf-8", **(env or {})},
+            cwd=cwd,
+            timeout=timeout,
+        )
+
+    return runner
+
+
+@pytest.fixture
+def whisper():
+    """A document with mixed layouts, small enough to change at will."""
+    spec = {"block_size": 16, "num_kv_heads": 4, "head_size": 64, "dtype": "float16"}
+    return {
+        "engine": "0.25",
+        "platform": "rocm",
+        "kv_cache_config": {
+            "num_blocks": 8,
+            "kv_cache_groups": [
+                {
+                    "layer_names": ["s.{0..1}"],
+                    "backend": "ROCM_ATTN",
+                    "kv_cache_spec": {"kind": "full_attention", **spec},
+                },
+                {
+                    "layer_names": ["x.{0..1}"],
+                    "backend": "TRITON_ATTN",
+                    "kv_cache_spec": {"kind": "cross_attention", **spec},
+                },
+            ],
+        },
+        "model_config": {"num_attention_heads": 4, "max_model_len": 448},
+    }

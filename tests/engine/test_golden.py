@@ -1,0 +1,40 @@
+"""The engine's own answers, and where the engine itself goes wrong, release by release."""
+
+import json
+
+import pytest
+from conftest import SHARED, golden_module, lines
+
+import kvinspect
+
+pytestmark = pytest.mark.shared
+
+RELEASES = ("0.25.1", "0.27.1", "0.28.0")
+
+
+def cases():
+    for release in RELEASES:
+        path = SHARED / "golden" / f"align-{release}.jsonl"
+        for number, case in enumerate(lines(path) if path.exists() else [], 1):
+            yield pytest.param(case, id=f"{release}:{number}:{case['category']}")
+
+
+@pytest.mark.parametrize("case", list(cases()))
+def test_align_equals_the_engine(case):
+    check, golden = golden_module(), case["align"]
+    try:
+        answer = kvinspect.align(case["document"]).to_dict()
+    except kvinspect.DocumentError:
+        assert golden.get("stage") in check.EARLY
+        return
+    assert list(check.difference(check.by_name(golden), check.by_name(answer))) == []
+
+
+FINDINGS = json.loads((__import__("pathlib").Path(__file__).parent / "findings.json").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize(("name", "release"), [(name, release) for name in FINDINGS for release in FINDINGS[name]])
+def test_the_engines_own_faults_are_answered_as_the_engine_behaves(name, release):
+    document = json.loads((SHARED / "oracle" / "findings" / name).read_text(encoding="utf-8"))
+    answer = kvinspect.align({**document, "engine": release, "model_runner": "v2"}).to_dict()
+    assert {key: answer.get(key) for key in ("decision", "sound", "stage")} == FINDINGS[name][release]

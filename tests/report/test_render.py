@@ -1,0 +1,49 @@
+"""Pages in every format."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kvinspect.report import markdown, terminal
+from kvinspect.report.fold import human_bytes
+from kvinspect.report.page import Heading, Page, Paragraph, Picture, Span, Table, cell, spans
+from kvinspect.report.safe import safe, safe_line
+
+foreign = st.text(max_size=40)
+
+
+@given(foreign)
+def test_safe_text_is_printable_and_one_line(text):
+    assert safe(text).isprintable()
+    assert len(safe_line(text)) == len(text)
+    assert safe_line(text).isprintable()
+
+
+def page_of(text):
+    return Page(
+        (
+            Heading(spans(Span(text, "strong")), spans("right")),
+            Table(("a", "b"), ((cell(text), cell(text, "two")),)),
+            Paragraph(spans(text)),
+            Picture((spans(text),)),
+        )
+    )
+
+
+@given(foreign, st.sampled_from([None, 20, 80]), st.booleans())
+def test_a_terminal_page_has_no_control_characters_of_others(text, width, colour):
+    out = terminal.render(page_of(text), width=width, colour=colour)
+    plain = out.replace("\x1b[", "") if colour else out
+    assert all(char.isprintable() or char == "\n" for char in plain)
+
+
+@given(foreign)
+def test_markdown_keeps_a_row_a_row(text):
+    rows = [line for line in markdown.render(page_of(text)).splitlines() if line.startswith("| ")]
+    assert len(rows) == 3
+    assert all(row.replace("\\|", "").count("|") == 3 for row in rows)
+
+
+def test_sizes_are_written_in_the_unit_that_fits():
+    assert [human_bytes(n) for n in (0, 1, 1023, 1024, 1536, 1 << 30, 5 << 60, 1 << 75)] == [
+        "0 bytes", "1 byte", "1023 bytes", "1 KiB", "1.5 KiB", "1 GiB", "5 EiB", "3.277e+04 EiB",
+    ]  # fmt: skip

@@ -1,0 +1,36 @@
+"""Every shipped config is answered, and says what its comment says."""
+
+import pytest
+
+import kvinspect
+from conftest import ROOT
+
+EXPECTED = {
+    "deepseek-v3.yaml": ("unshared", True),
+    "gemma-3-27b.yaml": ("agree", True),
+    "gpt-oss-20b.yaml": ("agree", True),
+    "llama-3.1-8b.yaml": ("unshared", True),
+    "llama-3.1-8b-eagle3.yaml": ("unshared", True),
+    "mistral-7b.json": ("unshared", True),
+    "qwen3-30b-a3b-tp4.yaml": ("unshared", True),
+    "qwen3-8b-out-of-tree.yaml": ("unshared", True),
+    "qwen3-next-80b-a3b.yaml": ("unshared", True),
+    "whisper-large-v3-rocm-0.27.yaml": ("refused", None),
+    "whisper-large-v3-rocm.yaml": ("restrided", True),
+}
+
+
+def test_no_config_is_without_an_expectation():
+    assert {path.name for path in (ROOT / "configs").iterdir()} == EXPECTED.keys()
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_config(name):
+    answer = kvinspect.align(ROOT / "configs" / name)
+    assert (answer.decision, answer.sound) == EXPECTED[name]
+    assert answer.layers
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_torch_confirms_the_views_of_every_config(name):
+    assert kvinspect.align(ROOT / "configs" / name, device="meta").device.num_views > 0
