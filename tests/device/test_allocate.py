@@ -1,9 +1,9 @@
 """The same views on real tensors."""
 
 import pytest
-from conftest import SHARED, lines
 
 import kvinspect
+from conftest import SHARED, lines
 from kvinspect.device import allocate, choose
 from kvinspect.geometry import StridedView
 

@@ -5,8 +5,8 @@ import json
 import jsonschema
 import pytest
 import yaml
-from conftest import ROOT, SHARED, lines
 
+from conftest import ROOT, SHARED, lines
 from kvinspect.document import compile as compiling
 from kvinspect.document.load import load
 from kvinspect.document.problem import DocumentError

@@ -3,8 +3,8 @@
 import json
 
 import pytest
-from conftest import SHARED
 
+from conftest import SHARED
 from kvinspect.engine import catalogue
 from kvinspect.engine.backends import Backends
 

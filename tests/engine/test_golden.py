@@ -3,9 +3,9 @@
 import json
 
 import pytest
-from conftest import SHARED, golden_module, lines
 
 import kvinspect
+from conftest import SHARED, golden_module, lines
 
 pytestmark = pytest.mark.shared
 

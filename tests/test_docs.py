@@ -1,0 +1,59 @@
+"""What README and docs show is what the program prints."""
+
+import re
+import subprocess
+import sys
+
+import pytest
+import yaml
+
+import kvinspect
+from conftest import ROOT
+from kvinspect.document.load import load
+
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+README = PAGES[0].read_text(encoding="utf-8")
+
+
+def blocks(page, language):
+    return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(encoding="utf-8"), flags=re.M | re.S)
+
+
+def test_the_readme_shows_what_the_program_prints(run):
+    shown = blocks(PAGES[0], "text")[0]
+    printed = run("align", "configs/whisper-large-v3-rocm.yaml").stdout
+    assert printed.splitlines()[1:] == shown.splitlines()[1:]
+
+
+def test_the_python_of_the_readme_runs():
+    for code in blocks(PAGES[0], "python"):
+        subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT, capture_output=True)
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "examples").glob("*.py")), ids=lambda p: p.name)
+def test_every_example_runs(path):
+    subprocess.run([sys.executable, path], check=True, cwd=ROOT, capture_output=True)
+
+
+def test_the_documents_in_the_docs_are_documents():
+    found = [text for page in PAGES for text in blocks(page, "yaml")]
+    assert found
+    for text in found:
+        value = yaml.safe_load(text)
+        if "kv_cache_config" in value:
+            with pytest.raises(kvinspect.DocumentError) as caught:
+                load(value)
+            # The page's document shows one group of many; nothing but its placement is wrong.
+            assert {error.kind for error in caught.value.errors} == {"misplaced-layer"}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+def test_links_within_the_repository_lead_somewhere(page):
+    for target in re.findall(r"\]\(([^)#]+)\)", page.read_text(encoding="utf-8")):
+        if "://" not in target:
+            assert (page.parent / target).exists(), target
+
+
+def test_the_readme_has_the_command_that_ci_runs():
+    pattern = re.search(r"command=\$\(sed -n 's/\^\\\((.*?)\\\)\$", (ROOT / ".ci" / "run").read_text())[1]
+    assert len(re.findall(f"^{pattern}$", README, flags=re.M)) == 1
