@@ -20,6 +20,7 @@ EXAMPLES = """\b
 Examples:
   kvinspect align configs/whisper-large-v3-rocm.yaml
   kvinspect align configs/whisper-large-v3-rocm.yaml --engine 0.27 --explain
+  kvinspect align configs/qwen3-next-80b-a3b.yaml --verify --num-blocks 8
   kvinspect align configs/ --format json --device none
 """
 
@@ -28,6 +29,9 @@ def align(
     files: Annotated[list[str], typer.Argument(metavar="FILE...", help="Documents, folders of them, or - for stdin.")],
     engine: Annotated[str | None, typer.Option(help="vLLM release, e.g. 0.27; wins over the document's.")] = None,
     device: Annotated[str, typer.Option(help="auto, cuda, cuda:N, cpu, meta or none.")] = "auto",
+    verify: Annotated[
+        bool, typer.Option("--verify", help="Write block IDs through each view, read them back.")
+    ] = False,
     num_blocks: Annotated[int | None, typer.Option(min=1, help="Blocks, in place of the document's number.")] = None,
     how: Annotated[Format, typer.Option("--format", "-f", help="How to print the answer.")] = Format.table,
     output: Annotated[str | None, typer.Option("--output", "-o", metavar="FILE", help="Write to a file.")] = None,
@@ -50,7 +54,7 @@ def align(
     codes = []
     for found in sources(files, "kv_cache_config"):
         try:
-            answers.append(_answer(found, engine, device, num_blocks))
+            answers.append(_answer(found, engine, device, num_blocks, verify))
             codes.append(CLEAN if answers[-1].sound else FINDINGS)
         except DocumentError as error:
             print_problems(error.errors)
@@ -61,15 +65,26 @@ def align(
     raise typer.Exit(worst(codes))
 
 
-def _answer(found: Source | DocumentError, engine: str | None, device: str, num_blocks: int | None) -> AlignAnswer:
+def _answer(
+    found: Source | DocumentError, engine: str | None, device: str, num_blocks: int | None, verify: bool
+) -> AlignAnswer:
     from kvinspect import api
+    from kvinspect.cli.progress import progress_bar
     from kvinspect.document.load import from_source
     from kvinspect.document.problem import DocumentError
 
     if isinstance(found, DocumentError):
         raise found
     try:
-        return api.align(from_source(found), engine=engine, device=device, num_blocks=num_blocks)
+        with progress_bar(found.name, verify) as progress:
+            return api.align(
+                from_source(found),
+                engine=engine,
+                device=device,
+                num_blocks=num_blocks,
+                verify=verify,
+                progress=progress,
+            )
     except ValueError as error:
         if isinstance(error, DocumentError):
             raise

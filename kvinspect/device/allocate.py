@@ -107,12 +107,14 @@ def _free_host_bytes() -> int | None:
         return None
 
 
-def blocks_that_fit(device: str, num_blocks: int, total_bytes: int) -> int:
-    """How many of `num_blocks` blocks, `total_bytes` together, the device's free memory takes.
+def blocks_that_fit(device: str, num_blocks: int, total_bytes: int, limit: int | None = None) -> int:
+    """How many of `num_blocks` blocks, `total_bytes` together, the device's free memory (or `limit` bytes) takes.
 
     Raises DeviceError where not even one fits.
     """
     free = free_bytes(device)
+    if limit is not None:
+        free = limit if free is None else min(free, limit)
     if free is None or total_bytes <= free * HEADROOM:
         return num_blocks
     fit = int(free * HEADROOM) * num_blocks // total_bytes

@@ -120,6 +120,23 @@ class TensorAnswer(NamedTuple):
         return row | ({"reason": refusal_dict(self.refusal)} if self.refusal else {})
 
 
+class ReadBack(NamedTuple):
+    """The experiment beside the proof, which agreed: how many pairs of views, and what was written and read."""
+
+    num_pairs: int
+    num_bytes: int
+    seconds: float
+
+    @property
+    def bytes_per_second(self) -> float:
+        """The rate at which bytes were written and read."""
+        return self.num_bytes / self.seconds if self.seconds else 0.0
+
+    def to_dict(self) -> dict[str, Any]:
+        """The experiment as JSON."""
+        return {**self._asdict(), "bytes_per_second": round(self.bytes_per_second)}
+
+
 class DeviceAnswer(NamedTuple):
     """Made on a device: allocations of `num_blocks` blocks, `num_bytes` bytes, and views that torch confirms."""
 
@@ -130,6 +147,7 @@ class DeviceAnswer(NamedTuple):
     of_blocks: int = 0
     num_bytes: int = 0
     num_views: int = 0
+    read_back: ReadBack | None = None
 
     @property
     def scaled(self) -> bool:
@@ -139,7 +157,8 @@ class DeviceAnswer(NamedTuple):
     def to_dict(self) -> dict[str, Any]:
         """What was made, as JSON."""
         made = {"num_blocks": self.num_blocks, "of_blocks": self.of_blocks, "num_bytes": self.num_bytes}
-        return {"name": self.device_name, "reason": self.reason, **made, "num_views": self.num_views}
+        verified = {"read_back": self.read_back.to_dict() if self.read_back else None}
+        return {"name": self.device_name, "reason": self.reason, **made, "num_views": self.num_views, **verified}
 
 
 class Setting(NamedTuple):

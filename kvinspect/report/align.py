@@ -31,7 +31,7 @@ class View(NamedTuple):
 
 def page(answer: AlignAnswer, view: View) -> Page:
     """The page of one answer."""
-    blocks: list[Block] = [Heading(_title(answer))]
+    blocks: list[Block] = [Heading(_title(answer)), *_device_notes(answer)]
     if answer.refusal is not None and not answer.layers:
         refusal = answer.refusal
         blocks.append(Paragraph(spans(Span("refused", "bad"), f" at start-up ({refusal.stage}): {refusal.type}")))
@@ -59,8 +59,19 @@ def _device(answer: AlignAnswer) -> str:
     device = answer.device
     if device.device == "none":
         return f"no tensors ({device.reason})"
-    scaled = f", {device.num_blocks} of {device.of_blocks} blocks because memory is short" if device.scaled else ""
-    return f"tensors on {device.device} ({device.device_name}, {human_bytes(device.num_bytes)}{scaled})"
+    return f"tensors on {device.device} ({device.device_name}, {human_bytes(device.num_bytes)})"
+
+
+def _device_notes(answer: AlignAnswer) -> list[Block]:
+    """What is worth saying of the tensors: that there are fewer blocks, and what the experiment saw."""
+    device, said = answer.device, []
+    if device.scaled:
+        said.append(f"Tensors of {device.num_blocks} of the {device.of_blocks} blocks, because {device.reason}.")
+    if device.read_back:
+        seen = device.read_back
+        rate = f"{human_bytes(seen.num_bytes)} at {human_bytes(int(seen.bytes_per_second))}/s"
+        said.append(f"Read back on {device.device}: {seen.num_pairs} pairs of views as proved, {rate}.")
+    return [Paragraph(spans(" ".join(said)))] if said else []
 
 
 def _matches(layer: LayerAnswer, view: View) -> bool:
