@@ -55,7 +55,7 @@ def align(
     for found in sources(files, "kv_cache_config"):
         try:
             answers.append(_answer(found, engine, device, num_blocks, verify))
-            codes.append(CLEAN if answers[-1].sound else FINDINGS)
+            codes.append(CLEAN if answers[-1].clean else FINDINGS)
         except DocumentError as error:
             print_problems(error.errors)
             codes.append(INPUT)

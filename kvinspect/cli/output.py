@@ -7,7 +7,7 @@ import pathlib
 import sys
 from collections.abc import Callable, Sequence
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from kvinspect.report.page import Page
@@ -55,13 +55,27 @@ def _data(answers: Sequence[dict[str, Any]], how: Format) -> str:
 def _table(pages: Sequence[Page], to: str | None, color: Color) -> str:
     from kvinspect.report import terminal
 
+    look = look_of(to, color)
+    return "\n".join(terminal.render(page, **look._asdict()) for page in pages)
+
+
+class Look(NamedTuple):
+    """How text is set: the terminal's width (None off one), whether in colour, and in which encoding."""
+
+    width: int | None
+    colour: bool
+    encoding: str
+
+
+def look_of(to: str | None, color: Color) -> Look:
+    """How text is set on standard output, or in a file."""
+    from kvinspect.report import terminal
+
     if to is not None:
-        return "\n".join(terminal.render(page, width=None, colour=color is Color.always) for page in pages)
+        return Look(None, color is Color.always, "utf-8")
     stream = sys.stdout
-    width = terminal.terminal_width(stream)
     colour = terminal.wants_colour(color.value, stream)
-    encoding = stream.encoding or "utf-8"
-    return "\n".join(terminal.render(page, width=width, colour=colour, encoding=encoding) for page in pages)
+    return Look(terminal.terminal_width(stream), colour, stream.encoding or "utf-8")
 
 
 def write(text: str, to: str | None) -> None:

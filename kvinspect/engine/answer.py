@@ -97,6 +97,8 @@ class TensorAnswer(NamedTuple):
     conflict_before: Conflict | None
     sound: bool | None
     conflict: Conflict | None
+    self_conflict: Conflict | None = None
+    """Two blocks of one and the same layer that share bytes."""
     refusal: Refused | None = None
     offset: int = 0
     block_stride: int = 0
@@ -116,6 +118,7 @@ class TensorAnswer(NamedTuple):
             "conflict_before": conflict_dict(self.conflict_before),
             "sound": self.sound,
             "conflict": conflict_dict(self.conflict),
+            "self_conflict": conflict_dict(self.self_conflict),
         }
         return row | ({"reason": refusal_dict(self.refusal)} if self.refusal else {})
 
@@ -209,6 +212,11 @@ class AlignAnswer(NamedTuple):
             return None
         verdicts = [tensor.sound for tensor in self.tensors]
         return False if False in verdicts else None if None in verdicts else True
+
+    @property
+    def clean(self) -> bool:
+        """Whether there is nothing to report: no refusal, no two blocks on the same bytes."""
+        return self.sound is True and not any(tensor.self_conflict for tensor in self.tensors)
 
     def to_dict(self) -> dict[str, Any]:
         """The answer as `--format json` prints it."""

@@ -78,6 +78,11 @@ class Backend(NamedTuple):
             raise Refused("ValueError", text, function="get_kv_cache_block_dim")
         return shape.index(PROBE)
 
+    def kv_dim(self, cache_dtype: str) -> int | None:
+        """The dim of the shape that tells keys from values, None where they lie packed together or there is one."""
+        shape = self._shape_rule(cache_dtype).get("shape", ())
+        return shape.index(2) if 2 in shape else None
+
     def stride_order(self, layout: str, ndim: int) -> tuple[int, ...]:
         """The dims in memory order. Raises Refused where the backend's order is none of `ndim` dims."""
         if layout not in self.stride_orders:

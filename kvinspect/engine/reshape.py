@@ -37,6 +37,8 @@ class LayerView(NamedTuple):
     kernel_block_size: int
     kernel_blocks: int
     """Kernel blocks in a block of the block manager."""
+    kv_dim: int | None = None
+    """The dim that tells keys from values, None where the view has none."""
 
 
 class Allocation(NamedTuple):
@@ -113,7 +115,8 @@ class Reshaper(NamedTuple):
         ratio = group.spec.storage_block_size // kernel_block_size
         steps = self._attention_steps(group, place, num_blocks * ratio, layer in self.page_aligned)
         part = Part(group.spec.dtype, steps, raw.apply(steps))
-        return LayerView((part,), self._block_dim_or_none(group), kernel_block_size, max(ratio, 1))
+        kv_dim = group.backend.kv_dim(self.rules.cache_dtype_of(group.spec, self.cache_dtype))
+        return LayerView((part,), self._block_dim_or_none(group), kernel_block_size, max(ratio, 1), kv_dim)
 
     def _block_dim_or_none(self, group: AttentionGroup) -> int | None:
         # The engine asks only when it aligns, and it is there that it then stops.

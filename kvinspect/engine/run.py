@@ -12,7 +12,7 @@ from kvinspect.engine.groups import KVCacheGroup
 from kvinspect.engine.refusal import Refused
 from kvinspect.engine.releases import Release
 from kvinspect.engine.reshape import LayerView, Place, places
-from kvinspect.engine.soundness import Conflict, conflict
+from kvinspect.engine.soundness import Conflict, conflict, self_conflict
 from kvinspect.engine.specs import AttentionSpec, reported_kind
 
 
@@ -120,6 +120,7 @@ class _Judge:
             conflict_before=before,
             sound=after is None if judged else None,
             conflict=after if judged else None,
+            self_conflict=self_conflict(self.after, list(self._on(tensor)), self.cache.num_blocks) if judged else None,
             refusal=outcome.refusal if decision == "refused" else None,
             offset=tensor.offset,
             block_stride=tensor.block_stride,

@@ -53,6 +53,16 @@ def conflict(
     return Conflict(pair, met.blocks, met.byte, met.num_bytes)
 
 
+def self_conflict(views: Mapping[str, LayerView], layers: Sequence[str], num_blocks: int) -> Conflict | None:
+    """The smallest meeting of two blocks of one and the same layer, None where every view keeps its blocks apart."""
+    by_pattern = {pattern(views[layer], num_blocks): layer for layer in reversed(layers)}
+    found = [(met, layer) for own, layer in by_pattern.items() if (met := first_meeting(own, own)) is not None]
+    if not found:
+        return None
+    met, layer = min(found, key=lambda row: row[0].size)
+    return Conflict((layer, layer), met.blocks, met.byte, met.num_bytes)
+
+
 def _pair(first: list[str], second: list[str], chosen: set[str]) -> tuple[str, str] | None:
     """Two different layers, one of each list, of which one is chosen; None where there are no such two."""
     for one in (first[0], next((layer for layer in first if layer in chosen), None)):

@@ -9,6 +9,8 @@ from kvinspect.engine.soundness import Conflict
 def sentence(tensor: TensorAnswer) -> str:
     """`unsound before …, sound after`, `the engine refuses rightly: …` and so on; "" where there is nothing to say."""
     before, after = tensor.sound_before, tensor.sound
+    if tensor.self_conflict is not None:
+        return f"a view overlaps itself: {collision(tensor.self_conflict)}"
     if tensor.decision == "refused":
         if before is None:
             return ""

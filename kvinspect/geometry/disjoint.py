@@ -46,16 +46,24 @@ def meeting(first: BlockBytes, second: BlockBytes) -> Meeting | None:
     >>> meeting(pages, pages) is None
     True
     """
-    bounds = (first.num_blocks, second.num_blocks)
-    strides = (first.block_stride, second.block_stride)
-    found = [
-        pair for low, high in gaps(first, second) if (pair := smallest_pair(strides, bounds, low, high)) is not None
-    ]
-    if not found:
+    blocks = _smallest_blocks(first, second)
+    if blocks is None:
         return None
-    blocks = min(found, key=lambda pair: (max(pair), sum(pair), pair))
     byte, count = shared_bytes(first.runs(blocks[0]), second.runs(blocks[1]))
     return Meeting(blocks, byte, count)
+
+
+def _smallest_blocks(first: BlockBytes, second: BlockBytes) -> tuple[int, int] | None:
+    """The pair of blocks that meets at one of the gaps, the small gaps first: they have the small block IDs."""
+    found: tuple[int, int] | None = None
+    bounds = (first.num_blocks, second.num_blocks)
+    strides = (first.block_stride, second.block_stride)
+    for low, high in sorted(gaps(first, second), key=lambda gap: max(gap[0], -gap[1])):
+        pair = smallest_pair(strides, bounds, low, high)
+        if pair is not None:
+            found = pair
+            bounds = (min(bounds[0], max(pair)), min(bounds[1], max(pair)))
+    return found
 
 
 def gaps(first: BlockBytes, second: BlockBytes) -> list[Interval]:

@@ -9,7 +9,7 @@ def smallest_pair(strides: Pair, bounds: Pair, low: int, high: int) -> Pair | No
     """(i, j) with `0 ≤ i < bounds[0]`, `0 ≤ j < bounds[1]`, i ≠ j and `low ≤ i·strides[0] − j·strides[1] ≤ high`.
 
     Of all such pairs one whose larger number is least; None where there is none. Strides are not negative. The cost
-    grows with the logarithm of the numbers.
+    grows with the logarithm of the strides and of the answer, not with the bounds.
 
     >>> smallest_pair((3, 5), (10**30, 10**30), 7, 7)
     (4, 1)
@@ -23,7 +23,9 @@ def smallest_pair(strides: Pair, bounds: Pair, low: int, high: int) -> Pair | No
     largest = max(bounds) - 1
     if not _any_within(largest, strides, bounds, low, high):
         return None
-    below, enough = -1, largest
+    below, enough = -1, 1
+    while not _any_within(enough, strides, bounds, low, high):
+        below, enough = enough, 2 * enough
     while enough - below > 1:
         middle = (below + enough) // 2
         if _any_within(middle, strides, bounds, low, high):

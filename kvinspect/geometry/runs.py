@@ -30,6 +30,28 @@ class BlockBytes(NamedTuple):
         starts = sorted(start + sum(shift) for shift in product(*(range(0, n * s, s) for n, s in self.dims)))
         return _joined((first, first + self.run) for first in starts)
 
+    def blocks_on(self, start: int, end: int) -> list[range]:
+        """The blocks that touch a byte of [start, end), as ranges, one for each run of a block.
+
+        >>> BlockBytes(offset=0, block_stride=8, num_blocks=4, dims=((2, 32),), run=8).blocks_on(30, 42)
+        [range(3, 4), range(0, 2)]
+        """
+        found = []
+        for shift in product(*(range(0, n * s, s) for n, s in self.dims)):
+            first = self.offset + sum(shift)
+            touched = self._blocks_of_run(first, start, end)
+            if touched:
+                found.append(touched)
+        return found
+
+    def _blocks_of_run(self, first: int, start: int, end: int) -> range:
+        """The blocks of which the run that begins at `first` in block 0 touches [start, end)."""
+        if self.block_stride == 0:
+            return range(self.num_blocks) if first < end and start < first + self.run else range(0)
+        least = max(0, (start - first - self.run) // self.block_stride + 1)
+        most = min(self.num_blocks - 1, (end - 1 - first) // self.block_stride)
+        return range(least, most + 1)
+
     @property
     def end(self) -> int:
         """The byte behind the last one of the last block."""

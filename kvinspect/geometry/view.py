@@ -53,6 +53,11 @@ class StridedView:
         last = sum((n - 1) * s for n, s in zip(self.shape, self.stride, strict=True))
         return (self.storage_offset + last + 1) * self.itemsize
 
+    @property
+    def leaves_storage(self) -> bool:
+        """Whether the view touches bytes that are not there; torch makes no such view, but a record may hold one."""
+        return self.end_bytes > self.storage_bytes
+
     def apply(self, steps: tuple[Step, ...]) -> StridedView:
         """The view behind a chain of operations. Raises ViewError where one of them cannot be done."""
         view = self
@@ -136,7 +141,7 @@ class StridedView:
         """
         offset = self.storage_offset if storage_offset is None else storage_offset
         moved = replace(self, shape=shape, stride=stride, storage_offset=offset)
-        if moved.end_bytes > self.storage_bytes:
+        if moved.leaves_storage:
             raise ViewError(
                 f"sizes {list(shape)} with strides {list(stride)} at offset {offset} need {moved.end_bytes} bytes "
                 f"of a storage of {self.storage_bytes}"

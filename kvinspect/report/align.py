@@ -39,6 +39,7 @@ def page(answer: AlignAnswer, view: View) -> Page:
     layers = {layer.layer_name: layer for layer in answer.layers if _matches(layer, view)}
     for tensors in _alike(answer.tensors, answer.layers, view):
         blocks.extend(_allocation(tensors, layers, answer.setting.num_blocks, view))
+        blocks.extend(_collision(answer, tensors[0]))
     blocks.extend(_elsewhere(layers.values()))
     if view.explain:
         blocks.extend(_reasons(answer))
@@ -115,6 +116,16 @@ def _allocation(
     blocks.append(Table(COLUMNS, tuple(_row(alike) for alike in rows.values())))
     blocks.append(Paragraph(spans(f"Why: {first.why}.", *_proof(first, num_blocks))))
     return blocks
+
+
+def _collision(answer: AlignAnswer, tensor: TensorAnswer) -> list[Block]:
+    """The counterexample as two bars, where there is one."""
+    if tensor.conflict is None and (tensor.sound is not None or tensor.conflict_before is None):
+        return []
+    from kvinspect.report.map.page import counterexample
+
+    drawn = counterexample(answer, tensor)
+    return [drawn] if drawn else []
 
 
 def _allocation_title(tensors: list[TensorAnswer], first: TensorAnswer) -> str:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
-Style = Literal["plain", "strong", "dim", "good", "changed", "bad"]
+Style = Literal[
+    "plain", "strong", "dim", "good", "changed", "bad", "clash", "block0", "block1", "block2", "block3", "block4"
+]  # fmt: skip
 """What a span means; a renderer may colour it, and the words say the same."""
 
 

@@ -19,7 +19,20 @@ from rich.text import Text
 from kvinspect.report.page import Block, Heading, Page, Paragraph, Picture, Spans, Table
 from kvinspect.report.safe import safe
 
-STYLES = {"plain": "", "strong": "bold", "dim": "dim", "good": "green", "changed": "yellow", "bad": "red"}
+STYLES = {
+    "plain": "",
+    "strong": "bold",
+    "dim": "dim",
+    "good": "green",
+    "changed": "yellow",
+    "bad": "red",
+    "clash": "bold white on red",
+    "block0": "black on cyan",
+    "block1": "black on yellow",
+    "block2": "black on green",
+    "block3": "black on magenta",
+    "block4": "black on blue",
+}
 PLAIN_WIDTH = 120
 """Columns of running text off a terminal."""
 

@@ -1,0 +1,110 @@
+"""`kvinspect map`."""
+
+from __future__ import annotations
+
+import pathlib
+from enum import Enum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kvinspect.cli.exits import CLEAN, FINDINGS
+from kvinspect.cli.output import Color, look_of, write
+
+if TYPE_CHECKING:
+    from kvinspect.engine.answer import AlignAnswer, TensorAnswer
+
+EXAMPLES = """\b
+Examples:
+  kvinspect map configs/whisper-large-v3-rocm.yaml
+  kvinspect map configs/qwen3-next-80b-a3b.yaml --allocation 3 --layer '*.self_attn.*'
+  kvinspect map configs/whisper-large-v3-rocm.yaml -o map.svg
+"""
+
+
+class Picture(str, Enum):
+    """What kind of picture is drawn."""
+
+    text = "text"
+    svg = "svg"
+    html = "html"
+
+
+def draw(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A document, or - for stdin.")],
+    allocation: Annotated[int | None, typer.Option(min=0, help="Which tensor; absent: the worst one.")] = None,
+    layer: Annotated[str | None, typer.Option(metavar="GLOB", help="Only layers that match.")] = None,
+    blocks: Annotated[int, typer.Option(min=1, max=64, help="Blocks shown from the front.")] = 3,
+    engine: Annotated[str | None, typer.Option(help="vLLM release, e.g. 0.27; wins over the document's.")] = None,
+    how: Annotated[Picture | None, typer.Option("--format", "-f", help="Absent: by the ending of --output.")] = None,
+    output: Annotated[str | None, typer.Option("--output", "-o", metavar="FILE", help="Write to a file.")] = None,
+    color: Annotated[Color, typer.Option(help="Colour the output.")] = Color.auto,
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an internal error.")] = False,
+) -> None:
+    """Draw an allocation: a bar for each layer's view, a cell for each block, collisions marked.
+
+    The bytes of a few blocks are shown, before and after the alignment where it changes something.
+    """
+    from kvinspect import api
+
+    answer = api.align(file, engine=engine)
+    if answer.refusal is not None and not answer.layers:
+        raise typer.BadParameter(f"there is nothing to draw: the engine refuses ({answer.refusal.text})")
+    if not answer.tensors:
+        raise typer.BadParameter("there is nothing to draw: the document has no allocation")
+    tensor = _chosen(answer, allocation)
+    text = _drawn(answer, tensor, layer, blocks, how or _by_ending(output), output, color)
+    write(text, output)
+    raise typer.Exit(FINDINGS if tensor.sound is not True else CLEAN)
+
+
+def _chosen(answer: AlignAnswer, allocation: int | None) -> TensorAnswer:
+    """The tensor that was asked for, else the one whose decision is the worst, unsound ones first."""
+    from kvinspect.engine.answer import WORST_LAST
+
+    if allocation is None:
+        return max(answer.tensors, key=lambda t: (t.sound is False, WORST_LAST.index(t.decision), -t.id))
+    if allocation >= len(answer.tensors):
+        raise typer.BadParameter(f"there are {len(answer.tensors)} tensors, from 0 on", param_hint="--allocation")
+    return answer.tensors[allocation]
+
+
+def _by_ending(output: str | None) -> Picture:
+    ending = pathlib.PurePath(output or "").suffix.lower()
+    return {".svg": Picture.svg, ".html": Picture.html, ".htm": Picture.html}.get(ending, Picture.text)
+
+
+def _drawn(
+    answer: AlignAnswer,
+    tensor: TensorAnswer,
+    layer: str | None,
+    blocks: int,
+    how: Picture,
+    output: str | None,
+    color: Color,
+) -> str:
+    from kvinspect.report.map.scene import matching, scene
+
+    names = matching(answer, tensor, layer)
+    if not names:
+        raise typer.BadParameter(f"no layer on tensor {tensor.id} matches {layer!r}", param_hint="--layer")
+    if how is Picture.text:
+        return _text(answer, tensor, names, blocks, output, color)
+    drawing = scene(answer, tensor, names, blocks)
+    if how is Picture.svg:
+        from kvinspect.report.map.svg import svg
+
+        return svg(drawing, answer.setting.source)
+    from kvinspect.report.map.html import html
+
+    return html(drawing, answer.setting.source, tensor.why)
+
+
+def _text(
+    answer: AlignAnswer, tensor: TensorAnswer, names: list[str], blocks: int, output: str | None, color: Color
+) -> str:
+    from kvinspect.report import terminal
+    from kvinspect.report.map.page import page
+
+    look = look_of(output, color)
+    return terminal.render(page(answer, tensor, names, blocks, look.width), **look._asdict())

@@ -1,0 +1,103 @@
+"""The experiment says what the proof says, and would say so if it did not."""
+
+import pytest
+
+import kvinspect
+from conftest import SHARED, lines
+from kvinspect.api import on_device
+from kvinspect.device.read_back import Piece, Subject, verify
+
+torch = pytest.importorskip("torch")
+CUDA = pytest.param(
+    "cuda", marks=[pytest.mark.cuda, pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA")]
+)
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize("device", ["cpu", CUDA])
+@pytest.mark.parametrize("release", ["0.25.1", "0.27.1", "0.28.0"])
+def test_the_experiment_agrees_with_the_proof_on_every_golden_document(release, device):
+    pairs = unsound = 0
+    for case in lines(SHARED / "golden" / f"align-{release}.jsonl"):
+        try:
+            answer = kvinspect.align(case["document"], device=device, verify=True)
+        except kvinspect.DocumentError:
+            continue
+        pairs += answer.device.read_back.num_pairs if answer.device.read_back else 0
+        unsound += answer.sound is False
+    assert pairs > 1000
+    assert unsound > 10
+
+
+@pytest.mark.parametrize("num_blocks", [2, 255, 256, 257, 300])
+def test_block_ids_of_any_number_of_digits(num_blocks):
+    raw = torch.zeros(num_blocks * 16, dtype=torch.int8)
+    halves = raw.view(torch.float16).view(2, num_blocks, 4)
+    pages = raw.view(num_blocks, 16)
+    subjects = [Subject("kv", (Piece(halves, 1, 1),)), Subject("page", (Piece(pages, 0, 1),))]
+    seen = verify({0: subjects}, num_blocks)
+    assert seen.clashes == {frozenset({"kv", "page"})}
+    alike = [Subject("a", (Piece(pages, 0, 1),)), Subject("b", (Piece(raw.view(num_blocks, 4, 4), 0, 1),))]
+    assert verify({0: alike}, num_blocks).clashes == frozenset()
+
+
+def test_a_clash_of_the_last_two_blocks_alone_is_seen():
+    raw = torch.zeros(64 * 300, dtype=torch.int8)
+    first = raw.view(300, 64)
+    second = raw[: 64 * 300 - 64].as_strided((299, 64), (64, 1))
+    shifted = raw.as_strided((299, 65), (64, 1))
+    assert (
+        verify({0: [Subject("a", (Piece(first, 0, 1),)), Subject("b", (Piece(second, 0, 1),))]}, 300).clashes == set()
+    )
+    found = verify({0: [Subject("a", (Piece(first, 0, 1),)), Subject("b", (Piece(shifted, 0, 1),))]}, 300).clashes
+    assert frozenset({"a", "b"}) in found
+    assert frozenset({"b"}) in found
+
+
+def test_kernel_blocks_of_one_block_carry_one_id():
+    raw = torch.zeros(64, dtype=torch.int8)
+    split = Subject("split", (Piece(raw.view(8, 8), 0, 2),))
+    whole = Subject("whole", (Piece(raw.view(4, 16), 0, 1),))
+    assert verify({0: [split, whole]}, 4).clashes == frozenset()
+    wrong = Subject("wrong", (Piece(raw.view(8, 8), 0, 1),))
+    assert verify({0: [wrong, whole]}, 8).clashes == {frozenset({"wrong", "whole"})}
+
+
+def test_blocks_that_the_manager_does_not_have_do_not_count():
+    raw = torch.zeros(64, dtype=torch.int8)
+    forward, backward = raw.view(8, 8), raw.as_strided((8, 4), (8, 1), 4)
+    assert (
+        verify({0: [Subject("a", (Piece(forward, 0, 1),)), Subject("b", (Piece(backward, 0, 1),))]}, 4).clashes == set()
+    )
+
+
+def test_a_disagreement_is_an_internal_error(whisper, monkeypatch):
+    monkeypatch.setattr(on_device, "first_meeting", lambda first, second: None)
+    with pytest.raises(kvinspect.InternalError, match=r"the experiment finds a clash that the proof does not: s\.0"):
+        kvinspect.align(whisper, engine="0.27", verify=True, device="cpu")
+
+
+def test_the_experiment_runs_before_and_after_the_alignment(whisper):
+    seen = kvinspect.align(whisper, verify=True, device="cpu").device
+    assert seen.read_back.num_pairs == 2 * 3 + 2 * 3
+    assert seen.num_views == 4 + 2
+    assert seen.read_back.bytes_per_second > 0
+
+
+def test_without_a_device_the_host_is_taken_and_only_so_much_of_it(whisper, monkeypatch):
+    monkeypatch.setattr(on_device, "CPU_BYTES", 100_000)
+    seen = kvinspect.align(whisper, verify=True).device
+    assert (seen.device, seen.num_blocks, seen.of_blocks) == ("cpu", 2, 8)
+    assert kvinspect.align(whisper, verify=True, device="cpu").device.num_blocks == 8
+
+
+def test_meta_has_nothing_to_read_back(whisper):
+    with pytest.raises(ValueError, match="meta"):
+        kvinspect.align(whisper, verify=True, device="meta")
+
+
+def test_progress_is_told_how_far_it_is(whisper):
+    told = []
+    kvinspect.align(whisper, verify=True, device="cpu", progress=lambda done, total: told.append(done / total))
+    assert told == sorted(told[:2]) + sorted(told[2:])
+    assert told[-1] == 1.0
