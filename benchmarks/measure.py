@@ -29,7 +29,7 @@ def ratio(first, second, rounds=15):
 def report(what, found, limit):
     value, a, b = found
     verdict = "ok" if value <= limit else "OVER"
-    print(f"{what}: {value:.2f} (at most {limit}; {a * 1e3:.1f} ms against {b * 1e3:.1f} ms) {verdict}")
+    print(f"{what}: {value:.2f} (at most {limit}; {a:.3g} s against {b:.3g} s) {verdict}")
     return value <= limit
 
 

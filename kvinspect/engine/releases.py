@@ -43,62 +43,34 @@ def _as_written(spec: LayerSpec, backend: Backend) -> LayerSpec:
     return spec
 
 
-_BY_KIND: dict[str, Any] = {"aligned_spec": pages.aligned_by_kind, "customized_spec": _as_written}
-_RESHAPE_0_25 = reshape.ReshapeRules(
-    unpadded_page=pages.page_by_kind,
-    state_parts=reshape.views_by_state,
-    cache_dtype_of=reshape.quantised_or_turboquant,
-    packed_shape=reshape.packed_as_shaped,
-)
-_RESHAPE_0_26 = reshape.ReshapeRules(
-    unpadded_page=pages.page_by_kind,
-    state_parts=reshape.views_by_state,
-    cache_dtype_of=reshape.quantised_or_turboquant,
-    packed_shape=reshape.packed_as_stored,
-)
-_RESHAPE_0_27 = reshape.ReshapeRules(
-    unpadded_page=pages.page_by_kind,
-    state_parts=reshape.view_of_pages,
-    cache_dtype_of=reshape.quantised_only,
-    packed_shape=reshape.packed_as_stored,
-)
-_RESHAPE_0_28 = reshape.ReshapeRules(
-    unpadded_page=pages.page_by_slots,
-    state_parts=reshape.view_of_pages,
-    cache_dtype_of=reshape.quantised_only,
-    packed_shape=reshape.packed_as_stored,
-)
-_STEPS: dict[str, dict[str, Any]] = {
-    "0.25": {
-        **_BY_KIND,
-        "packed_placement": placement.packed_by_page_size,
-        "reshape": _RESHAPE_0_25,
-        "hybrid_step": True,
-        "page_aligned_step": False,
-    },
-    "0.26": {
-        **_BY_KIND,
-        "packed_placement": placement.packed_by_page_size,
-        "reshape": _RESHAPE_0_26,
-        "hybrid_step": True,
-        "page_aligned_step": False,
-    },
-    "0.27": {
-        **_BY_KIND,
-        "packed_placement": placement.packed_densely,
-        "reshape": _RESHAPE_0_27,
-        "hybrid_step": False,
-        "page_aligned_step": False,
-    },
-    "0.28": {
-        "aligned_spec": pages.aligned_by_slots,
-        "customized_spec": pages.customized,
-        "packed_placement": placement.packed_densely,
-        "reshape": _RESHAPE_0_28,
-        "hybrid_step": False,
-        "page_aligned_step": True,
-    },
+_0_25: dict[str, Any] = {
+    "aligned_spec": pages.aligned_by_kind,
+    "customized_spec": _as_written,
+    "packed_placement": placement.packed_by_page_size,
+    "reshape": reshape.ReshapeRules(
+        unpadded_page=pages.page_by_kind,
+        state_parts=reshape.views_by_state,
+        cache_dtype_of=reshape.quantised_or_turboquant,
+        packed_shape=reshape.packed_as_shaped,
+    ),
+    "hybrid_step": True,
+    "page_aligned_step": False,
 }
+_0_26 = {**_0_25, "reshape": _0_25["reshape"]._replace(packed_shape=reshape.packed_as_stored)}
+_0_27 = {
+    **_0_26,
+    "packed_placement": placement.packed_densely,
+    "reshape": _0_26["reshape"]._replace(state_parts=reshape.view_of_pages, cache_dtype_of=reshape.quantised_only),
+    "hybrid_step": False,
+}
+_0_28 = {
+    **_0_27,
+    "aligned_spec": pages.aligned_by_slots,
+    "customized_spec": pages.customized,
+    "reshape": _0_27["reshape"]._replace(unpadded_page=pages.page_by_slots),
+    "page_aligned_step": True,
+}
+_STEPS = {"0.25": _0_25, "0.26": _0_26, "0.27": _0_27, "0.28": _0_28}
 
 
 @cache
