@@ -5,17 +5,40 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from kvinspect.api import (
         AlignAnswer,
+        AttentionCGSupport,
+        AttentionCGSupportInfo,
+        CGSupportAnswer,
+        CUDAGraphMode,
         DeviceAnswer,
         DeviceError,
         Document,
         DocumentError,
         InternalError,
+        MMPrefixAnswer,
         align,
+        cg_support,
         load,
+        mm_prefix,
     )
 
 __version__ = "0.1.0"
-__all__ = ["AlignAnswer", "DeviceAnswer", "DeviceError", "Document", "DocumentError", "InternalError", "align", "load"]
+__all__ = [
+    "AlignAnswer",
+    "AttentionCGSupport",
+    "AttentionCGSupportInfo",
+    "CGSupportAnswer",
+    "CUDAGraphMode",
+    "DeviceAnswer",
+    "DeviceError",
+    "Document",
+    "DocumentError",
+    "InternalError",
+    "MMPrefixAnswer",
+    "align",
+    "cg_support",
+    "load",
+    "mm_prefix",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -12,6 +12,8 @@ import json
 import pathlib
 import sys
 
+from selection import selection
+
 CAPABILITIES = (
     "is_mla",
     "is_sparse",
@@ -24,6 +26,7 @@ CAPABILITIES = (
     "supports_mm_prefix",
     "supports_non_causal",
     "supports_attn_types",
+    "supports_kv_connector",
     "capabilities_accepted",
 )
 
@@ -260,6 +263,7 @@ def collect(facts):
         "flash_attn_version": [
             {**({"if": c["if"]} if c["if"] else {}), "value": c["version"]} for c in version["cases"]
         ],
+        "selection": selection(),
         "spec_classes": spec_classes(interface),
         "backends": backends,
     }
@@ -269,6 +273,10 @@ def text(catalogue):
     """JSON with one line a fact, so that two releases can be compared by eye."""
     lines = []
     for key, value in catalogue.items():
+        if key == "selection":
+            rules = ",\n".join(f"  {json.dumps(rule)}" for rule in value["rules"])
+            lines.append(f' "selection": {{"rules": [\n{rules}\n ]}}')
+            continue
         if key not in ("spec_classes", "backends"):
             lines.append(f" {json.dumps(key)}: {json.dumps(value)}")
             continue

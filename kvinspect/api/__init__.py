@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pathlib
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kvinspect.api.on_device import InternalError, device_for, made_on
 from kvinspect.device.choose import DeviceError
@@ -13,7 +14,17 @@ from kvinspect.document.load import load as load_document
 from kvinspect.document.problem import DocumentError, Problem
 from kvinspect.engine import releases
 from kvinspect.engine.answer import AlignAnswer, DeviceAnswer, Setting
+from kvinspect.engine.cudagraph.answer import CGSupportAnswer, Matrix
+from kvinspect.engine.cudagraph.decide import request_of
+from kvinspect.engine.cudagraph.mode import CUDAGraphMode
+from kvinspect.engine.cudagraph.resolve import Request
+from kvinspect.engine.cudagraph.run import cg_support_document, matrix
+from kvinspect.engine.cudagraph.support import AttentionCGSupport, AttentionCGSupportInfo
+from kvinspect.engine.cudagraph.table import BackendTable, backend_table
+from kvinspect.engine.mm_prefix.answer import MMPrefixAnswer
+from kvinspect.engine.mm_prefix.run import mm_prefix_document
 from kvinspect.engine.refusal import Unknown
+from kvinspect.engine.releases import Release
 from kvinspect.engine.run import align_document
 from kvinspect.engine.situation import DEFAULT_CAPABILITY
 
@@ -51,22 +62,88 @@ def align(
     for a word that is no device, DeviceError where it is not there or too small; InternalError where torch or the
     experiment disagrees with us.
     """
-    loaded = load(document)
-    loaded.require("kv_cache_config", "align")
-    _known_runner(loaded)
+    asked = _ask(document, "kv_cache_config", "align", engine, num_blocks)
     chosen, limit = device_for(device, verify)
-    try:
-        called, version, why = releases.chosen(engine, loaded.model.engine)
-        release = releases.release(version)
-        setting = _setting(loaded, called, version, why, num_blocks or loaded.num_blocks)
 
-        def run(blocks: int) -> AlignAnswer:
-            return align_document(loaded, release, setting._replace(num_blocks=blocks))
+    def run(blocks: int) -> AlignAnswer:
+        return align_document(asked.document, asked.release, asked.setting._replace(num_blocks=blocks))
 
-        answer = run(setting.num_blocks)
+    with _placed(asked.document):
+        answer = run(asked.setting.num_blocks)
         return answer._replace(device=made_on(chosen, limit, answer, run, verify, progress))
+
+
+def cg_support(document: Origin, *, engine: str | None = None) -> CGSupportAnswer:
+    """How far the attention backends let CUDA graphs go, and what becomes of the requested mode.
+
+    `engine` is a release and wins over the document's. Raises DocumentError where the document cannot be used, or names
+    a release or backend that nobody knows.
+    """
+    asked = _ask(document, "kv_cache_config", "cg-support", engine)
+    with _placed(asked.document):
+        return cg_support_document(asked.document, asked.release, asked.setting)
+
+
+def cg_support_table(*, engine: str | None = None, platform: str = "cuda", backend: str | None = None) -> BackendTable:
+    """The backends of a release with what their CUDA graph support hangs on, or one of them.
+
+    Raises DocumentError for a release or backend that nobody knows.
+    """
+    called, release = _release(engine)
+    with _placed(None):
+        return backend_table(release, called, platform, backend)
+
+
+def cg_support_matrix(document: Origin | None = None, *, engine: str | None = None) -> Matrix:
+    """Every CUDA graph mode under every least support, everything else as in a document or as vLLM's defaults."""
+    if document is None:
+        _, release = _release(engine)
+        return matrix(release, Request(CUDAGraphMode.NONE))
+    asked = _ask(document, "kv_cache_config", "cg-support", engine)
+    return matrix(asked.release, request_of(asked.document))
+
+
+def _release(engine: str | None) -> tuple[str, Release]:
+    """(what a release is called, the release) without a document. Raises DocumentError for an unknown one."""
+    with _placed(None):
+        called, version, _ = releases.chosen(engine, None)
+    return called, releases.release(version)
+
+
+def mm_prefix(document: Origin, *, engine: str | None = None) -> MMPrefixAnswer:
+    """The spans of image and video tokens that attend both ways, in tokens of the prompt, both ends in.
+
+    `engine` is a release and wins over the document's. Raises DocumentError where the document cannot be used, or names
+    a release that nobody knows.
+    """
+    asked = _ask(document, "multimodal", "mm-prefix", engine)
+    return mm_prefix_document(asked.document, asked.setting)
+
+
+class _Asked(NamedTuple):
+    document: Document
+    release: Release
+    setting: Setting
+
+
+def _ask(origin: Origin, key: str, command: str, engine: str | None, num_blocks: int | None = None) -> _Asked:
+    """A document with the key that a command needs, and the release whose rules apply."""
+    loaded = load(origin)
+    loaded.require(key, command)
+    _known_runner(loaded)
+    with _placed(loaded):
+        called, version, why = releases.chosen(engine, loaded.model.engine)
+    setting = _setting(loaded, called, version, why, num_blocks or loaded.num_blocks)
+    return _Asked(loaded, releases.release(version), setting)
+
+
+@contextmanager
+def _placed(document: Document | None) -> Iterator[None]:
+    """What nobody knows as an error with its place in the document."""
+    try:
+        yield
     except Unknown as unknown:
-        raise _error(loaded, unknown) from None
+        raise _error(document, unknown) from None
 
 
 def _known_runner(document: Document) -> None:
@@ -92,11 +169,29 @@ def _setting(document: Document, called: str, version: str, why: str, num_blocks
     )
 
 
-def _error(document: Document, unknown: Unknown) -> DocumentError:
-    """What nobody knows, placed in the document, or at the `engine` that the caller asked for."""
+def _error(document: Document | None, unknown: Unknown) -> DocumentError:
+    """What nobody knows, placed in the document, or at the word that the caller gave."""
     found = f'"{unknown.found}"'
     problem = Problem(unknown.path, expected=unknown.expected, found=found, nearest=unknown.nearest, kind=unknown.kind)
-    return document.error(problem) if unknown.path else DocumentError([problem._replace(source="engine")])
+    if document is not None and unknown.path:
+        return document.error(problem)
+    return DocumentError([problem._replace(source="backend" if unknown.kind == "unknown-backend" else "engine")])
 
 
-__all__ = ["AlignAnswer", "DeviceAnswer", "DeviceError", "Document", "DocumentError", "InternalError", "align", "load"]
+__all__ = [
+    "AlignAnswer",
+    "AttentionCGSupport",
+    "AttentionCGSupportInfo",
+    "CGSupportAnswer",
+    "CUDAGraphMode",
+    "DeviceAnswer",
+    "DeviceError",
+    "Document",
+    "DocumentError",
+    "InternalError",
+    "MMPrefixAnswer",
+    "align",
+    "cg_support",
+    "load",
+    "mm_prefix",
+]

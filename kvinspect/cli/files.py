@@ -3,13 +3,38 @@
 from __future__ import annotations
 
 import pathlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import TypeVar
 
-from kvinspect.cli.exits import say
+from kvinspect.cli.exits import CLEAN, INPUT, print_problems, say
+from kvinspect.document.document import Document
+from kvinspect.document.load import from_source
 from kvinspect.document.problem import DocumentError
 from kvinspect.document.source import Source, read_source
 
 SUFFIXES = (".yaml", ".yml", ".json")
+Answer = TypeVar("Answer")
+
+
+def answers_of(names: list[str], key: str, ask: Callable[[Document], Answer]) -> tuple[list[Answer], list[int]]:
+    """The answer for every named document that holds `key`, and an exit code for each file.
+
+    What is wrong with a document is printed, and the others are still asked; so is that there was none at all.
+    """
+    answers, codes = [], []
+    for found in sources(names, key):
+        try:
+            if isinstance(found, DocumentError):
+                raise found
+            answers.append(ask(from_source(found)))
+            codes.append(CLEAN)
+        except DocumentError as error:
+            print_problems(error.errors)
+            codes.append(INPUT)
+    if not codes:
+        say(f"kvinspect: there is no document with {key} in {', '.join(names)}")
+        codes.append(INPUT)
+    return answers, codes
 
 
 def sources(names: list[str], key: str) -> Iterator[Source | DocumentError]:

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from kvinspect import __version__
-from kvinspect.cli import align, map, schema
+from kvinspect.cli import align, cg_support, map, mm_prefix, schema
 from kvinspect.cli.exits import CLEAN, DEVICE, INPUT, INTERNAL, INTERRUPTED, print_problems, say
 
 app = typer.Typer(
@@ -22,6 +22,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("align", epilog=align.EXAMPLES)(align.align)
+app.command("cg-support", epilog=cg_support.EXAMPLES)(cg_support.cg_support)
+app.command("mm-prefix", epilog=mm_prefix.EXAMPLES)(mm_prefix.mm_prefix)
 app.command("map", epilog=map.EXAMPLES)(map.draw)
 app.command("schema", epilog=schema.EXAMPLES)(schema.schema)
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import pathlib
 from enum import Enum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from kvinspect.cli.exits import CLEAN, FINDINGS
-from kvinspect.cli.output import Color, look_of, write
+from kvinspect.cli.options import Coloured, Debug, Engine, Output
+from kvinspect.cli.output import Color, by_ending, look_of, write
 
 if TYPE_CHECKING:
     from kvinspect.engine.answer import AlignAnswer, TensorAnswer
@@ -30,16 +30,19 @@ class Picture(str, Enum):
     html = "html"
 
 
+ENDINGS = {".svg": Picture.svg, ".html": Picture.html, ".htm": Picture.html, ".txt": Picture.text}
+
+
 def draw(
     file: Annotated[str, typer.Argument(metavar="FILE", help="A document, or - for stdin.")],
     allocation: Annotated[int | None, typer.Option(min=0, help="Which tensor; absent: the worst one.")] = None,
     layer: Annotated[str | None, typer.Option(metavar="GLOB", help="Only layers that match.")] = None,
     blocks: Annotated[int, typer.Option(min=1, max=64, help="Blocks shown from the front.")] = 3,
-    engine: Annotated[str | None, typer.Option(help="vLLM release, e.g. 0.27; wins over the document's.")] = None,
+    engine: Engine = None,
     how: Annotated[Picture | None, typer.Option("--format", "-f", help="Absent: by the ending of --output.")] = None,
-    output: Annotated[str | None, typer.Option("--output", "-o", metavar="FILE", help="Write to a file.")] = None,
-    color: Annotated[Color, typer.Option(help="Colour the output.")] = Color.auto,
-    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an internal error.")] = False,
+    output: Output = None,
+    color: Coloured = Color.auto,
+    debug: Debug = False,
 ) -> None:
     """Draw an allocation: a bar for each layer's view, a cell for each block, collisions marked.
 
@@ -53,7 +56,7 @@ def draw(
     if not answer.tensors:
         raise typer.BadParameter("there is nothing to draw: the document has no allocation")
     tensor = _chosen(answer, allocation)
-    text = _drawn(answer, tensor, layer, blocks, how or _by_ending(output), output, color)
+    text = _drawn(answer, tensor, layer, blocks, how or by_ending(output, ENDINGS, Picture.text), output, color)
     write(text, output)
     raise typer.Exit(FINDINGS if tensor.sound is not True else CLEAN)
 
@@ -67,11 +70,6 @@ def _chosen(answer: AlignAnswer, allocation: int | None) -> TensorAnswer:
     if allocation >= len(answer.tensors):
         raise typer.BadParameter(f"there are {len(answer.tensors)} tensors, from 0 on", param_hint="--allocation")
     return answer.tensors[allocation]
-
-
-def _by_ending(output: str | None) -> Picture:
-    ending = pathlib.PurePath(output or "").suffix.lower()
-    return {".svg": Picture.svg, ".html": Picture.html, ".htm": Picture.html}.get(ending, Picture.text)
 
 
 def _drawn(

@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import pathlib
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+import typer
 
 if TYPE_CHECKING:
     from kvinspect.report.page import Page
@@ -30,19 +32,25 @@ class Color(str, Enum):
     never = "never"
 
 
-def emit(
-    answers: Sequence[dict[str, Any]], pages: Callable[[], Sequence[Page]], how: Format, to: str | None, color: Color
-) -> None:
-    """Print answers in a format, on standard output or into a file that is written whole or not at all."""
-    if how in (Format.json, Format.yaml):
-        text = _data(answers, how)
-    elif how is Format.markdown:
-        from kvinspect.report import markdown
+class Report(NamedTuple):
+    """Answers, and how one of them becomes a page."""
 
-        text = "\n".join(markdown.render(page) for page in pages())
-    else:
-        text = _table(pages(), to, color)
-    write(text, to)
+    answers: Sequence[Any]
+    page: Callable[[Any], Page]
+
+    def emit(self, how: Format, to: str | None, color: Color) -> None:
+        """Print in a format, on standard output or into a file that is written whole or not at all."""
+        if not self.answers:
+            return
+        if how in (Format.json, Format.yaml):
+            text = _data([answer.to_dict() for answer in self.answers], how)
+        elif how is Format.markdown:
+            from kvinspect.report import markdown
+
+            text = "\n".join(markdown.render(self.page(answer)) for answer in self.answers)
+        else:
+            text = _table([self.page(answer) for answer in self.answers], to, color)
+        write(text, to)
 
 
 def _data(answers: Sequence[dict[str, Any]], how: Format) -> str:
@@ -57,6 +65,20 @@ def _table(pages: Sequence[Page], to: str | None, color: Color) -> str:
 
     look = look_of(to, color)
     return "\n".join(terminal.render(page, **look._asdict()) for page in pages)
+
+
+Kind = TypeVar("Kind")
+
+
+def by_ending(output: str | None, endings: Mapping[str, Kind], otherwise: Kind) -> Kind:
+    """The format that a file's ending asks for. Raises typer.BadParameter for an ending that asks for none."""
+    if output is None:
+        return otherwise
+    ending = pathlib.PurePath(output).suffix.lower()
+    if ending in endings or not ending:
+        return endings.get(ending, otherwise)
+    known = ", ".join(endings)
+    raise typer.BadParameter(f"{ending!r} is none of {known}; or say --format", param_hint="--output")
 
 
 class Look(NamedTuple):

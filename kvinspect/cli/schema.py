@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
-
+from kvinspect.cli.options import Debug, Output
 from kvinspect.cli.output import write
 
 EXAMPLES = """\b
@@ -16,8 +13,8 @@ Examples:
 
 
 def schema(
-    output: Annotated[str | None, typer.Option("--output", "-o", metavar="FILE", help="Write to a file.")] = None,
-    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an internal error.")] = False,
+    output: Output = None,
+    debug: Debug = False,
 ) -> None:
     """The JSON Schema of an inspection document, for editors.
 

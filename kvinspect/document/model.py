@@ -37,6 +37,7 @@ BlockSize = Annotated[
     Positive | Annotated[Word, Rule(pattern=r"^[1-9]\d{0,8}n$")], Rule("64 is that size alone, 16n any multiple of 16")
 ]
 Order = list[NotNegative]
+RunLengths = Annotated[str, Rule(strict=True, max_length=100_000, pattern=r"^\s*\d{1,9}x[01](\s+\d{1,9}x[01])*\s*$")]
 
 
 class Entry:
@@ -153,7 +154,7 @@ class CompilationEntry(Entry):
     """Of vLLM's `CompilationConfig` what decides about CUDA graphs."""
 
     mode: CompilationMode = "VLLM_COMPILE"
-    cudagraph_mode: CUDAGraphMode = "FULL_AND_PIECEWISE"
+    cudagraph_mode: CUDAGraphMode | None = "FULL_AND_PIECEWISE"
     splitting_ops_contain_attention: Flag = True
     use_inductor_graph_partition: Flag = False
     cudagraph_capture_sizes: list[Positive] | None = None
@@ -234,7 +235,7 @@ class PlaceholderEntry(Entry):
     offset: NotNegative
     length: NotNegative
     is_embed: Annotated[
-        list[Flag] | list[NotNegative] | Word | None,
+        list[Flag] | list[NotNegative] | RunLengths | None,
         Rule("a mask, the indices that are embedded, or run lengths such as 3x0 256x1 1x0"),
     ] = None
 

@@ -74,6 +74,12 @@ def number_as_text(value: Any) -> Any:
     return str(value) if isinstance(value, float) else f"{value}.0"
 
 
+def compilation_mode(value: Any) -> Any:
+    """The modes by number, which vLLM takes as well."""
+    modes = ("NONE", "STOCK_TORCH_COMPILE", "DYNAMO_TRACE_ONCE", "VLLM_COMPILE")
+    return modes[value] if type(value) is int and 0 <= value < len(modes) else value
+
+
 Word = Annotated[str, Rule(strict=True, max_length=1000)]
 Flag = Annotated[bool, Rule(strict=True)]
 Positive = Annotated[int, Rule(strict=True, gt=0, le=MAX_INT)]
@@ -93,5 +99,7 @@ Platform = Literal["cuda", "rocm", "xpu", "cpu"]
 Layout = Literal["NHD", "HND", "LBHNC", "LBNHC", "LHBNC", "BLHNC", "BLNHC", "BHLNC"]
 SupportLevel = Literal["NEVER", "UNIFORM_SINGLE_TOKEN_DECODE", "UNIFORM_BATCH", "ALWAYS"]
 CUDAGraphMode = Literal["NONE", "PIECEWISE", "FULL", "FULL_DECODE_ONLY", "FULL_AND_PIECEWISE"]
-CompilationMode = Literal["NONE", "STOCK_TORCH_COMPILE", "DYNAMO_TRACE_ONCE", "VLLM_COMPILE"]
+CompilationMode = Annotated[
+    Literal["NONE", "STOCK_TORCH_COMPILE", "DYNAMO_TRACE_ONCE", "VLLM_COMPILE"], Rule(before=compilation_mode)
+]
 MambaCacheMode = Literal["none", "align", "all"]

@@ -1,7 +1,7 @@
 """Facts of a deployment, and the rules of a catalogue that hang on them.
 
 A rule is `{"if": {fact: value}, "value": …}`; the first whose facts all hold gives the value. A fact's value may be a
-list (any of them), `">0"` and `">1"` (a number above), or `set`/`unset`. A fact that nobody knows is *open*: the rule
+list (any of them), `">1"` or `"<=16"` (a number), or `set`/`unset`. A fact that nobody knows is *open*: the rule
 may hold or not, and both answers have to be said.
 """
 
@@ -30,9 +30,13 @@ def holds(wanted: Any, fact: Any) -> bool | None:
         return None
     if isinstance(wanted, list):
         return fact in wanted
-    if isinstance(wanted, str) and wanted.startswith(">"):
-        return isinstance(fact, int) and fact > int(wanted[1:])
+    if isinstance(wanted, str) and wanted.startswith((">", "<=")):
+        return isinstance(fact, int) and _compares(wanted, fact)
     return bool(fact == wanted)
+
+
+def _compares(wanted: str, fact: int) -> bool:
+    return fact > int(wanted[1:]) if wanted.startswith(">") else fact <= int(wanted[2:])
 
 
 def outcomes(rules: Sequence[Rule], facts: Facts) -> Iterator[tuple[Any, dict[str, Any]]]:

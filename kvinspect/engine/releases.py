@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from kvinspect.document.problem import Path
 from kvinspect.engine import catalogue, pages, placement, reshape
 from kvinspect.engine.backends import Backend
+from kvinspect.engine.cudagraph import capture
 from kvinspect.engine.refusal import Unknown
 from kvinspect.engine.specs import LayerSpec
 
@@ -31,6 +32,10 @@ class Release(NamedTuple):
     """Models with state-space layers have a layout step of their own in place of the alignment."""
     page_aligned_step: bool
     """K/V-first layers beside state-space layers are built page by page."""
+    encoder_groups_narrow: bool
+    """Encoder layers outside the KV cache count when CUDA graph support is narrowed."""
+    capture_limit: Callable[[str | None], int]
+    """Tokens of the largest batch that is captured by default, by compute capability."""
 
     @property
     def name(self) -> str:
@@ -55,6 +60,8 @@ _0_25: dict[str, Any] = {
     ),
     "hybrid_step": True,
     "page_aligned_step": False,
+    "encoder_groups_narrow": False,
+    "capture_limit": capture.limit_of_all,
 }
 _0_26 = {**_0_25, "reshape": _0_25["reshape"]._replace(packed_shape=reshape.packed_as_stored)}
 _0_27 = {
@@ -62,6 +69,7 @@ _0_27 = {
     "packed_placement": placement.packed_densely,
     "reshape": _0_26["reshape"]._replace(state_parts=reshape.view_of_pages, cache_dtype_of=reshape.quantised_only),
     "hybrid_step": False,
+    "encoder_groups_narrow": True,
 }
 _0_28 = {
     **_0_27,
@@ -69,6 +77,7 @@ _0_28 = {
     "customized_spec": pages.customized,
     "reshape": _0_27["reshape"]._replace(unpadded_page=pages.page_by_slots),
     "page_aligned_step": True,
+    "capture_limit": capture.limit_by_device,
 }
 _STEPS = {"0.25": _0_25, "0.26": _0_26, "0.27": _0_27, "0.28": _0_28}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from kvinspect.report.page import Block, Heading, Page, Paragraph, Picture, Spans, Table
+from kvinspect.report.page import Block, Heading, Item, Page, Paragraph, Picture, Spans, Table
 from kvinspect.report.safe import safe
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~&@]|:(?=//|\w+:))")
@@ -22,6 +22,8 @@ def _block(block: Block) -> str:
         return f"### {_line(block.left)}{right}"
     if isinstance(block, Paragraph):
         return _line(block.text)
+    if isinstance(block, Item):
+        return f"- {escaped(block.mark)} {_line(block.text)}" if block.mark != "•" else f"- {_line(block.text)}"
     if isinstance(block, Picture):
         return "```text\n" + "\n".join("".join(safe(s.text) for s in line) for line in block.lines) + "\n```"
     return _table(block)

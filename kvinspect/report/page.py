@@ -38,6 +38,13 @@ class Paragraph(NamedTuple):
     text: Spans
 
 
+class Item(NamedTuple):
+    """Running text behind a mark, set off from it."""
+
+    mark: str
+    text: Spans
+
+
 class Table(NamedTuple):
     """Rows of cells; a cell is a line of spans, or several lines."""
 
@@ -51,7 +58,7 @@ class Picture(NamedTuple):
     lines: tuple[Spans, ...]
 
 
-Block = Heading | Paragraph | Table | Picture
+Block = Heading | Paragraph | Item | Table | Picture
 
 
 class Page(NamedTuple):

@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from kvinspect.report.page import Block, Heading, Page, Paragraph, Picture, Spans, Table
+from kvinspect.report.page import Block, Heading, Item, Page, Paragraph, Picture, Spans, Table
 from kvinspect.report.safe import safe
 
 STYLES = {
@@ -73,11 +73,21 @@ def _print(console: Console, block: Block, width: int | None, unicode: bool) -> 
         _heading(console, block, width)
     elif isinstance(block, Paragraph):
         console.print(_text(block.text), width=width or PLAIN_WIDTH, overflow="fold")
+    elif isinstance(block, Item):
+        _item(console, block, width or PLAIN_WIDTH)
     elif isinstance(block, Picture):
         for line in block.lines:
             console.print(_text(line), no_wrap=True, overflow="ignore", crop=False)
     else:
         _table(console, block, width, unicode)
+
+
+def _item(console: Console, block: Item, width: int) -> None:
+    grid = RichTable.grid()
+    grid.add_column(width=4)
+    grid.add_column(width=width - 4, overflow="fold")
+    grid.add_row(f"  {block.mark}", _text(block.text))
+    console.print(grid)
 
 
 def _text(line: Spans) -> Text:

@@ -1,0 +1,74 @@
+"""`kvinspect mm-prefix`."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kvinspect.cli.exits import CLEAN, FINDINGS, worst
+from kvinspect.cli.files import answers_of
+from kvinspect.cli.options import Coloured, Debug, Engine, Output, Quiet
+from kvinspect.cli.output import Color, Format, Report, by_ending, write
+
+if TYPE_CHECKING:
+    from kvinspect.engine.mm_prefix.answer import MMPrefixAnswer
+
+EXAMPLES = """\b
+Examples:
+  kvinspect mm-prefix configs/gemma-3-27b-two-images.yaml
+  kvinspect mm-prefix configs/gemma-3-27b-two-images.yaml -o mask.svg
+  kvinspect mm-prefix configs/ --format json
+"""
+
+
+class Shape(str, Enum):
+    """How an answer is printed, pictures among it."""
+
+    table = "table"
+    json = "json"
+    yaml = "yaml"
+    markdown = "markdown"
+    svg = "svg"
+    html = "html"
+
+
+How = Annotated[Shape | None, typer.Option("--format", "-f", help="Absent: by the ending of --output, else a table.")]
+ENDINGS = {".svg": Shape.svg, ".html": Shape.html, ".htm": Shape.html, ".json": Shape.json, ".yaml": Shape.yaml}
+ENDINGS |= {".md": Shape.markdown, ".txt": Shape.table}
+
+
+def mm_prefix(
+    files: Annotated[list[str], typer.Argument(metavar="FILE...", help="Documents, folders of them, or - for stdin.")],
+    engine: Engine = None,
+    how: How = None,
+    output: Output = None,
+    quiet: Quiet = False,
+    color: Coloured = Color.auto,
+    debug: Debug = False,
+) -> None:
+    """Which tokens of images and videos attend both ways, and what was skipped and why.
+
+    Draws who sees whom: causally, within the window, and both ways inside a range. Ends with 1 where something is odd
+    about the features, 2 where a document cannot be judged.
+    """
+    from kvinspect import api
+
+    answers, codes = answers_of(files, "multimodal", lambda found: api.mm_prefix(found, engine=engine))
+    if answers and not quiet:
+        _print(answers, how or by_ending(output, ENDINGS, Shape.table), output, color)
+    raise typer.Exit(worst([*codes, *(CLEAN if answer.clean else FINDINGS for answer in answers)]))
+
+
+def _print(answers: list[MMPrefixAnswer], how: Shape, output: str | None, color: Color) -> None:
+    from kvinspect.report.mask.html import html
+    from kvinspect.report.mask.page import page
+    from kvinspect.report.mask.svg import svg
+
+    if how not in (Shape.svg, Shape.html):
+        Report(answers, page).emit(Format(how.value), output, color)
+    elif len(answers) > 1:
+        raise typer.BadParameter("a picture shows one document", param_hint="--format")
+    else:
+        write(svg(answers[0]) if how is Shape.svg else html(answers[0]), output)

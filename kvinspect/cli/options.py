@@ -1,0 +1,17 @@
+"""Options that several commands share, each declared once."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from kvinspect.cli.output import Color, Format
+
+Engine = Annotated[str | None, typer.Option(help="vLLM release, e.g. 0.27; wins over the document's.")]
+AnyFormat = Annotated[Format, typer.Option("--format", "-f", help="How to print the answer.")]
+Output = Annotated[str | None, typer.Option("--output", "-o", metavar="FILE", help="Write to a file.")]
+AllLayers = Annotated[bool, typer.Option("--all-layers", help="Do not fold alike layers.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
+Coloured = Annotated[Color, typer.Option("--color", help="Colour the output.")]
+Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an internal error.")]

@@ -1,0 +1,214 @@
+"""Which single change gives the requested mode: every piece of advice is a changed document, decided again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from kvinspect.document.document import Document, LayerUse
+from kvinspect.engine.answer import Setting
+from kvinspect.engine.cudagraph.decide import Decision, GroupLevel, decide
+from kvinspect.engine.cudagraph.mode import CUDAGraphMode
+from kvinspect.engine.cudagraph.start_up import running
+from kvinspect.engine.cudagraph.support import AttentionCGSupport
+from kvinspect.engine.refusal import Refused
+from kvinspect.engine.releases import Release
+from kvinspect.engine.run import align_document
+from kvinspect.engine.selection import Ask, candidates, reasons_against
+from kvinspect.engine.specs import AttentionSpec
+
+MOST_BACKENDS = 3
+"""So many backends are proposed, those that the platform prefers."""
+
+
+class Change(NamedTuple):
+    """One change of a document, in words and done; `checked` says against what, besides the decision itself."""
+
+    key: str
+    source: Any
+    target: Any
+    text: str
+    document: Document
+    checked: str = "decided again"
+
+
+class Advice(NamedTuple):
+    """A change and the mode that it gives."""
+
+    change: Change
+    mode: CUDAGraphMode
+
+    def to_dict(self) -> dict[str, Any]:
+        """The advice as JSON."""
+        change = self.change
+        what = {"key": change.key, "from": change.source, "to": change.target}
+        return {"change": what, "text": change.text, "resolved_mode": self.mode.name, "checked": change.checked}
+
+
+class Asked(NamedTuple):
+    """A decided document, for which advice is sought."""
+
+    document: Document
+    release: Release
+    setting: Setting
+    decision: Decision
+
+
+def advise(asked: Asked) -> tuple[Advice, ...]:
+    """The changes that give the requested mode; where none does, those that give a better one than now."""
+    wanted, now = asked.decision.request.mode, running(asked.decision).mode
+    if now is wanted:
+        return ()
+    tried = [advice for change in _changes(asked) if (advice := _tried(change, asked.release))]
+    exact = [advice for advice in tried if advice.mode is wanted]
+    if exact:
+        return tuple(exact)
+    rank = -1 if now is None else now.rank
+    return tuple(advice for advice in (*tried, *_another_mode(asked)) if advice.mode.rank > rank)
+
+
+def _tried(change: Change, release: Release) -> Advice | None:
+    try:
+        mode = running(decide(change.document, release)).mode
+    except Refused:
+        return None
+    return Advice(change, mode) if mode else None
+
+
+def _changes(asked: Asked) -> Iterator[Change]:
+    yield from _other_backends(asked)
+    yield from _trtllm(asked.document)
+    yield from _fewer_speculative_tokens(asked)
+    yield from _fewer_sequences(asked)
+    yield from _compilation(asked.document)
+
+
+def needed(decision: Decision) -> AttentionCGSupport:
+    """The support that the requested mode takes."""
+    if decision.request.mode.full_mixed:
+        return AttentionCGSupport.ALWAYS
+    several = decision.request.query_len > 1
+    return AttentionCGSupport.UNIFORM_BATCH if several else AttentionCGSupport.UNIFORM_SINGLE_TOKEN_DECODE
+
+
+def _other_backends(asked: Asked) -> Iterator[Change]:
+    """The backends that the platform would take for all groups that support too little, in their place."""
+    decision = asked.decision
+    culprits = [g for g in decision.groups if g.counts and g.level.support < needed(decision)]
+    inside = [group for group in culprits if group.kv_cache_group_id is not None]
+    if not inside or len(inside) < len(culprits) or not all(isinstance(g.spec, AttentionSpec) for g in inside):
+        return
+    proposed = 0
+    for name in candidates(asked.release.catalogue, decision.cache.situation, _ask(inside[0], decision)):
+        if any(name == group.backend or _reasons(name, group, decision) for group in inside):
+            continue
+        change = _with_backend(asked.document, name, inside)
+        checked = _checked(change, _takes(inside[0], decision), asked)
+        if checked:
+            yield change._replace(checked=checked)
+            proposed += 1
+        if proposed == MOST_BACKENDS:
+            return
+
+
+def _ask(group: GroupLevel, decision: Decision) -> Ask:
+    spec, model = group.spec, decision.cache.document.model
+    assert isinstance(spec, AttentionSpec)
+    sparse = bool(decision.cache.release.catalogue["backends"].get(group.backend, {}).get("is_sparse"))
+    connected = model.kv_transfer_config.kv_connector is not None
+    non_causal = model.attention_config.use_non_causal
+    return Ask.of(spec, model.cache_dtype, use_sparse=sparse, use_non_causal=non_causal, use_kv_connector=connected)
+
+
+def _takes(group: GroupLevel, decision: Decision) -> str:
+    """What a backend was asked about, in words."""
+    ask, situation = _ask(group, decision), decision.cache.situation
+    device = " ".join(filter(None, (situation.platform, situation.capability)))
+    return f"heads of {ask.head_size}, {ask.dtype}, cache dtype {ask.cache_dtype}, blocks of {ask.block_size}, {device}"
+
+
+def _reasons(name: str, group: GroupLevel, decision: Decision) -> list[str]:
+    entry = decision.cache.release.catalogue["backends"][name]
+    return reasons_against(entry, _ask(group, decision), decision.cache.situation.facts())
+
+
+def _with_backend(document: Document, name: str, groups: list[GroupLevel]) -> Change:
+    uses = dict(document.uses)
+    for group in groups:
+        for layer in group.layer_names:
+            old = uses.get(layer)
+            uses[layer] = LayerUse(name, old.path if old else (), old.num_heads_q if old else None)
+    ids = sorted({group.kv_cache_group_id for group in groups if group.kv_cache_group_id is not None})
+    old_names = list(dict.fromkeys(group.backend for group in groups))
+    where = f"group {ids[0]}" if len(ids) == 1 else f"groups {', '.join(map(str, ids))}"
+    source = old_names[0] if len(old_names) == 1 else old_names
+    text = f"{name} in place of {' and '.join(old_names)} for {where}"
+    key = f"kv_cache_config.kv_cache_groups[{','.join(map(str, ids))}].backend"
+    return Change(key, source, name, text, document._replace(uses=uses))
+
+
+def _checked(change: Change, takes: str, asked: Asked) -> str:
+    """What a changed backend was checked against, "" where its views would not be sound or it would not start."""
+    aligned = align_document(change.document, asked.release, asked.setting)
+    if not aligned.clean:
+        return ""
+    return f"decided again; takes {takes}; views aligned again: {aligned.decision}, sound"
+
+
+def _trtllm(document: Document) -> Iterator[Change]:
+    if document.model.attention_config.use_trtllm_attention is False:
+        changed = _with(document, "attention_config", use_trtllm_attention=None)
+        yield Change("attention_config.use_trtllm_attention", False, None, "leave TRT-LLM attention on", changed)
+
+
+def _fewer_speculative_tokens(asked: Asked) -> Iterator[Change]:
+    """The most speculative tokens, fewer than now, with which the requested mode comes out."""
+    document = asked.document
+    now = document.model.speculative_config.num_speculative_tokens
+    for tokens in sorted({*range(max(0, now - 8), now), *([0] if now else [])}, reverse=True):
+        changed = _with(document, "speculative_config", num_speculative_tokens=tokens)
+        text = f"{tokens} speculative tokens in place of {now}" if tokens else "no speculative decoding"
+        change = Change("speculative_config.num_speculative_tokens", now, tokens, text, changed)
+        found = _tried(change, asked.release)
+        if found and found.mode is asked.decision.request.mode:
+            yield change
+            return
+
+
+def _fewer_sequences(asked: Asked) -> Iterator[Change]:
+    blocks, now = asked.decision.request.state_blocks, asked.decision.request.max_num_seqs
+    if blocks is not None and now > blocks:
+        changed = _with(asked.document, "scheduler_config", max_num_seqs=blocks)
+        yield Change("scheduler_config.max_num_seqs", now, blocks, f"max_num_seqs {blocks} in place of {now}", changed)
+
+
+def _compilation(document: Document) -> Iterator[Change]:
+    written = document.model.compilation_config
+    if written.mode != "VLLM_COMPILE":
+        changed = _with(document, "compilation_config", mode="VLLM_COMPILE")
+        text = f"compilation mode VLLM_COMPILE in place of {written.mode}"
+        yield Change("compilation_config.mode", written.mode, "VLLM_COMPILE", text, changed)
+    if not written.splitting_ops_contain_attention:
+        changed = _with(document, "compilation_config", splitting_ops_contain_attention=True)
+        text = "attention among the splitting ops"
+        yield Change("compilation_config.splitting_ops_contain_attention", False, True, text, changed)
+
+
+def _another_mode(asked: Asked) -> Iterator[Advice]:
+    """The best mode that comes out as it is asked for."""
+    requested = asked.decision.request.mode.name
+    for mode in sorted(CUDAGraphMode, key=lambda mode: -mode.rank):
+        changed = _with(asked.document, "compilation_config", cudagraph_mode=mode.name)
+        text = f"ask for {mode.name}"
+        change = Change("compilation_config.cudagraph_mode", requested, mode.name, text, changed)
+        found = _tried(change, asked.release)
+        if found and found.mode is mode:
+            yield found
+            return
+
+
+def _with(document: Document, section: str, **fields: Any) -> Document:
+    """The document with some fields of one of its sections changed."""
+    model = document.model
+    return document._replace(model=replace(model, **{section: replace(getattr(model, section), **fields)}))

@@ -1,0 +1,83 @@
+"""Which batches are captured: the sizes that the configuration picks, and the graphs that model runner V2 makes.
+
+The sources are `VllmConfig._set_cudagraph_sizes` and `CudaGraphManager._init_candidates` in
+`vllm/v1/worker/gpu/cudagraph_utils.py` (0.25 to 0.28), without LoRA, sequence parallelism and draft lengths that vary.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from kvinspect.document.model import CompilationEntry
+from kvinspect.engine.cudagraph.mode import CUDAGraphMode
+from kvinspect.engine.refusal import Refused
+
+FUNCTION = "_set_cudagraph_sizes"
+
+
+def limit_of_all(capability: str | None) -> int:
+    """Tokens of the largest batch captured by default, whatever the device (0.25 to 0.27)."""
+    return 512
+
+
+def limit_by_device(capability: str | None) -> int:
+    """Tokens of the largest batch captured by default, twice as many on data-center Blackwell (0.28 on)."""
+    return 1024 if capability and capability.split(".")[0] == "10" else 512
+
+
+class Batches(NamedTuple):
+    """What bounds a batch: sequences, tokens of a step, tokens of one sequence in a decode step."""
+
+    max_num_seqs: int
+    max_num_batched_tokens: int
+    query_len: int
+
+
+class Captured(NamedTuple):
+    """The graphs of a mode, in tokens of a batch."""
+
+    sizes: tuple[int, ...]
+    """The sizes that the configuration picks."""
+    decode: tuple[int, ...] = ()
+    """Batches of decodes alone, each of `query_len` tokens, where they have graphs of their own."""
+    mixed: tuple[int, ...] = ()
+    """Any batch."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The graphs as JSON."""
+        return {name: list(tokens) for name, tokens in self._asdict().items()}
+
+
+def capture_sizes(written: CompilationEntry, batches: Batches, limit: int) -> tuple[int, ...]:
+    """The sizes in tokens, ascending. Raises Refused where the document's two keys for them do not agree."""
+    largest = written.max_cudagraph_capture_size or min(batches.max_num_seqs * batches.query_len * 2, limit)
+    largest = min(largest, batches.max_num_batched_tokens)
+    if written.cudagraph_capture_sizes is None:
+        return _by_default(largest, batches.max_num_batched_tokens)
+    sizes = tuple(sorted({n for n in written.cudagraph_capture_sizes if n <= batches.max_num_batched_tokens}))
+    top = sizes[-1] if sizes else 0
+    if written.max_cudagraph_capture_size not in (None, top):
+        text = f"max_cudagraph_capture_size is {written.max_cudagraph_capture_size}, the largest capture size {top}"
+        path = ("compilation_config", "max_cudagraph_capture_size")
+        raise Refused("ValueError", text, function=FUNCTION, path=path)
+    return sizes
+
+
+def _by_default(largest: int, max_tokens: int) -> tuple[int, ...]:
+    """1, 2, 4, then every eighth up to 256 and every sixteenth from there, and the largest step if it is small."""
+    sizes = {n for n in (1, 2, 4) if n <= largest} | set(range(8, min(largest + 1, 256), 8))
+    if largest >= 256:
+        sizes |= set(range(256, largest + 1, 16))
+    if max_tokens <= largest:
+        sizes.add(max_tokens)
+    return tuple(sorted(sizes))
+
+
+def captured(mode: CUDAGraphMode, sizes: tuple[int, ...], batches: Batches) -> Captured:
+    """The graphs that a mode has at these sizes."""
+    decode: tuple[int, ...] = ()
+    if mode.full_decode and mode.value.separate:
+        rounded = {-(-size // batches.query_len) * batches.query_len for size in sizes}
+        most = min(batches.max_num_seqs * batches.query_len, max(sizes, default=0))
+        decode = tuple(sorted(tokens for tokens in rounded if tokens <= most))
+    return Captured(sizes, decode, sizes if mode.value.mixed != "NONE" else ())

@@ -1,0 +1,117 @@
+"""The whole decision for a document: every group's support, the least of them, and the mode that comes out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from kvinspect.document.document import Document
+from kvinspect.document.model import EncoderGroupEntry
+from kvinspect.document.names import Expander
+from kvinspect.engine.cache import Cache, build_groups
+from kvinspect.engine.conditions import Facts
+from kvinspect.engine.cudagraph.levels import Level, deployment_facts, level_of
+from kvinspect.engine.cudagraph.mode import CUDAGraphMode
+from kvinspect.engine.cudagraph.resolve import Request, Resolution, resolve
+from kvinspect.engine.cudagraph.support import AttentionCGSupportInfo
+from kvinspect.engine.refusal import stage
+from kvinspect.engine.releases import Release
+from kvinspect.engine.specs import AttentionSpec, LayerSpec, MambaSpec, layer_spec
+
+
+class GroupLevel(NamedTuple):
+    """An attention group and what its backend answers."""
+
+    kv_cache_group_id: int | None
+    """None for encoder layers, which stand outside the KV cache."""
+    backend: str
+    backend_class: str
+    layer_names: tuple[str, ...]
+    spec: LayerSpec | None
+    level: Level
+    counts: bool = True
+    """Whether the release lets the group narrow the support."""
+    narrowed: bool = False
+
+
+class Decision(NamedTuple):
+    """What the engine decides for a document."""
+
+    groups: tuple[GroupLevel, ...]
+    info: AttentionCGSupportInfo
+    request: Request
+    resolution: Resolution
+    cache: Cache
+
+
+def decide(document: Document, release: Release, overrides: Facts | None = None) -> Decision:
+    """Decide for a document; `overrides` are facts of the deployment in place of the document's.
+
+    Raises Refused where the engine does not come as far, Unknown for a name that nobody knows.
+    """
+    cache = Cache.of(document, release, document.num_blocks)
+    build_groups(cache)
+    facts = {**deployment_facts(document), **(overrides or {})}
+    groups, info = _narrowed([*_cache_groups(cache, facts), *_encoder_groups(cache, facts)])
+    has_states = any(isinstance(group.spec, MambaSpec) for group in cache.groups)
+    request = request_of(document)._replace(state_blocks=cache.num_blocks if has_states else None)
+    return Decision(groups, info, request, resolve(request, info), cache)
+
+
+def request_of(document: Document) -> Request:
+    """What a document asks for, its state-space blocks left out."""
+    model = document.model
+    compilation = model.compilation_config
+    return Request(
+        mode=CUDAGraphMode[compilation.cudagraph_mode or "NONE"],
+        vllm_compile=compilation.mode == "VLLM_COMPILE",
+        splits_attention=compilation.splitting_ops_contain_attention,
+        inductor_partition=compilation.use_inductor_graph_partition,
+        query_len=1 + model.speculative_config.num_speculative_tokens,
+        max_num_seqs=model.scheduler_config.max_num_seqs,
+    )
+
+
+def _narrowed(groups: list[GroupLevel]) -> tuple[tuple[GroupLevel, ...], AttentionCGSupportInfo]:
+    """The groups with what each did to the support, and the support behind the last."""
+    info, out = AttentionCGSupportInfo(), []
+    for group in groups:
+        after = info.narrow(group.level.support, group.backend_class) if group.counts else info
+        out.append(group._replace(narrowed=after is not info))
+        info = after
+    return tuple(out), info
+
+
+def _cache_groups(cache: Cache, facts: Facts) -> Iterator[GroupLevel]:
+    heads = cache.document.model.model_config.num_attention_heads
+    for group in cache.flat:
+        level = level_of(group.backend, group.spec, heads, facts, cache.release.catalogue)
+        name = wrapped_class(group.backend.class_name, group.spec)
+        yield GroupLevel(group.kv_cache_group_id, group.backend.name, name, group.layer_names, group.spec, level)
+
+
+def wrapped_class(class_name: str, spec: LayerSpec) -> str:
+    """The name of the class that the engine's layers really have: it makes one of its own for each chunk size."""
+    if isinstance(spec, AttentionSpec) and spec.kind == "chunked_local_attention":
+        return f"ChunkedLocalAttention_{spec.attention_chunk_size}_{class_name}"
+    return class_name
+
+
+def _encoder_groups(cache: Cache, facts: Facts) -> Iterator[GroupLevel]:
+    model, names = cache.document.model, Expander()
+    heads = model.model_config.num_attention_heads
+    for i, entry in enumerate(model.encoder_attention_groups):
+        path = ("encoder_attention_groups", i)
+        with stage("init_attn_backend", path=path):
+            backend = cache.backends.named(entry.backend, (*path, "backend"))
+            spec = _encoder_spec(entry, cache, i)
+        level = level_of(backend, spec, heads, facts, cache.release.catalogue)
+        counts = cache.release.encoder_groups_narrow
+        yield GroupLevel(None, backend.name, backend.class_name, names.all(entry.layer_names), spec, level, counts)
+
+
+def _encoder_spec(entry: EncoderGroupEntry, cache: Cache, i: int) -> LayerSpec | None:
+    if entry.kv_cache_spec is None:
+        return None
+    path = ("encoder_attention_groups", i, "kv_cache_spec")
+    return layer_spec(entry.kv_cache_spec, cache.release.catalogue, path)

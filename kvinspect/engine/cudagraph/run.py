@@ -1,0 +1,91 @@
+"""`cg-support` from a document to its answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from kvinspect.document.document import Document
+from kvinspect.engine.answer import Setting
+from kvinspect.engine.conditions import OPEN
+from kvinspect.engine.cudagraph.advice import Asked, advise
+from kvinspect.engine.cudagraph.answer import CGSupportAnswer, Matrix, MatrixCell, Open, OpenCase
+from kvinspect.engine.cudagraph.capture import Batches, Captured, capture_sizes, captured
+from kvinspect.engine.cudagraph.decide import Decision, decide
+from kvinspect.engine.cudagraph.levels import CANDIDATES, assumed, deployment_facts
+from kvinspect.engine.cudagraph.mode import CUDAGraphMode
+from kvinspect.engine.cudagraph.resolve import Request, Resolution, resolve
+from kvinspect.engine.cudagraph.start_up import at_start_up
+from kvinspect.engine.cudagraph.support import AttentionCGSupport, AttentionCGSupportInfo
+from kvinspect.engine.refusal import Refused
+from kvinspect.engine.releases import Release
+
+
+def cg_support_document(document: Document, release: Release, setting: Setting) -> CGSupportAnswer:
+    """What becomes of a document's CUDA graph mode. Raises Unknown for a name that nobody knows."""
+    requested = CUDAGraphMode[document.model.compilation_config.cudagraph_mode or "NONE"]
+    try:
+        decision = decide(document, release)
+    except Refused as refused:
+        return CGSupportAnswer(setting, requested, refusal=refused)
+    start_up, graphs = _captured(document, release, decision)
+    return CGSupportAnswer(
+        setting._replace(kv_cache_layout=decision.cache.layout),
+        requested,
+        decision,
+        at_start_up=start_up,
+        captured=graphs,
+        open=tuple(_open(document, release, decision)),
+        advice=advise(Asked(document, release, setting, decision)),
+    )
+
+
+def _captured(document: Document, release: Release, decision: Decision) -> tuple[Resolution | None, Captured | None]:
+    """What the configuration makes of the request, and the graphs of the mode that runs; it may refuse the sizes."""
+    start_up = at_start_up(decision)
+    mode = (start_up or decision.resolution).mode
+    model = document.model
+    scheduler = model.scheduler_config
+    batches = Batches(scheduler.max_num_seqs, scheduler.max_num_batched_tokens, decision.request.query_len)
+    if mode is None or mode is CUDAGraphMode.NONE:
+        return start_up, None
+    try:
+        limit = release.capture_limit(decision.cache.situation.capability)
+        sizes = capture_sizes(model.compilation_config, batches, limit)
+    except Refused as refused:
+        return Resolution(None, (start_up or decision.resolution).steps, refused), None
+    return start_up, captured(mode, sizes, batches)
+
+
+def _open(document: Document, release: Release, decision: Decision) -> Iterator[Open]:
+    """The open facts that a group's answer hangs on, each with what comes out under each of its values."""
+    needed = {key for group in decision.groups for case in group.level.cases for key in case.needs}
+    if "capability_family" in needed:
+        needed.add("capability")
+    facts = {**dict.fromkeys(CANDIDATES, OPEN), **deployment_facts(document)}
+    defaults = assumed(facts)
+    for key, by_platform in CANDIDATES.items():
+        if key in needed and facts[key] is OPEN:
+            values: tuple[Any, ...] = by_platform.get(document.model.platform, (True, False))
+            cases = tuple(_case(document, release, key, value) for value in values)
+            yield Open(FACT_NAMES.get(key, key), defaults[key], cases)
+
+
+FACT_NAMES = {"capability": "device_capability"}
+"""How the document calls a fact, where conditions call it otherwise."""
+
+
+def _case(document: Document, release: Release, key: str, value: Any) -> OpenCase:
+    decided = decide(document, release, {key: value})
+    return OpenCase(value, decided.info.min_cg_support, decided.info.min_cg_attn_backend, decided.resolution)
+
+
+def matrix(release: Release, request: Request) -> Matrix:
+    """Every mode under every least support, with everything else as in a request."""
+    cells = tuple(
+        MatrixCell(mode, support, resolve(request._replace(mode=mode), AttentionCGSupportInfo(support, "the backend")))
+        for mode in CUDAGraphMode
+        for support in AttentionCGSupport
+    )
+    under = {key: value for key, value in request._asdict().items() if key not in ("mode", "state_blocks")}
+    return Matrix(release.version, under, cells)

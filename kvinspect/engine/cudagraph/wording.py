@@ -1,0 +1,60 @@
+"""The conditions of a support level in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from kvinspect.engine.conditions import Facts
+from kvinspect.engine.cudagraph.support import AttentionCGSupport
+
+_TOPICS = {
+    "platform": "platform {}",
+    "capability": "compute capability {}",
+    "capability_family": "compute capability {}.x",
+    "flash_attn_version": "FlashAttention {}",
+    "num_speculative_tokens": "{} speculative tokens",
+    "decode_context_parallel_size": "decode context parallel size {}",
+}
+_YES_OR_NO = {
+    "q_heads_divisible": ("query heads divide by KV heads", "query heads do not divide by KV heads"),
+    "use_non_causal": ("attention is not causal", "attention is causal"),
+    "trtllm_kernels": ("TRT-LLM kernels can be had", "TRT-LLM kernels cannot be had"),
+}
+
+
+def fact_words(key: str, value: Any) -> str:
+    """One fact in words: `compute capability 10.x`, `attention is causal`."""
+    if isinstance(value, bool):
+        yes, no = _YES_OR_NO[key]
+        return yes if value else no
+    if key == "use_trtllm_attention":
+        return "use_trtllm_attention is false" if value == "false" else "TRT-LLM attention not switched off"
+    if value is None:
+        return "no " + _TOPICS[key].format("").strip()
+    shown = " or ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
+    return _TOPICS[key].format(shown.replace(">0", "some").replace(">1", "above 1"))
+
+
+def condition_words(condition: Mapping[str, Any]) -> str:
+    """The facts of a condition in words."""
+    return ", ".join(fact_words(key, value) for key, value in condition.items())
+
+
+def failing_words(
+    failed: Sequence[tuple[AttentionCGSupport, Mapping[str, Any]]], support: AttentionCGSupport, facts: Facts
+) -> str:
+    """Why nothing better holds: the better level whose conditions come nearest, and what is not so."""
+    better = [(len(missing), level, missing) for level, missing in failed if level > support]
+    if not better:
+        return "wherever nothing else is said"
+    _, level, missing = min(better, key=lambda found: found[0])
+    here = ", ".join(fact_words(key, facts.get(key)) for key in missing)
+    return f"{level.name} asks for: {condition_words(missing)}; here: {here}"
+
+
+def value_words(value: Any) -> str:
+    """A value by itself: yes and no for a flag."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "none" if value is None else str(value)

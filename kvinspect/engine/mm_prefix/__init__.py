@@ -1,0 +1,1 @@
+"""PrefixLM: which spans of a prompt attend both ways, because an image or a video stands there."""

@@ -1,0 +1,45 @@
+"""The bidirectional ranges of a request (`compute_mm_prefix_ranges` in `gpu/attn_utils.py`, 0.25 to 0.28)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from kvinspect.document.model import FeatureEntry, RequestEntry
+from kvinspect.engine.mm_prefix.masks import runs
+
+MODALITIES = ("image", "video")
+"""The features whose tokens attend both ways."""
+
+Range = tuple[int, int]
+"""First and last token of a span of the prompt, both in it."""
+
+
+class Span(NamedTuple):
+    """A span of a feature: where it stands, and why it stays causal, "" where it attends both ways."""
+
+    feature: int
+    range: Range
+    skipped: str = ""
+
+
+def spans(request: RequestEntry, sliding_window: int | None) -> Iterator[Span]:
+    """Every span of a request in the order in which its features stand. The window is in tokens."""
+    for i, feature in enumerate(request.mm_features):
+        for span in feature_ranges(feature):
+            yield Span(i, span, _skipped(feature, span, sliding_window))
+
+
+def feature_ranges(feature: FeatureEntry) -> list[Range]:
+    """The spans that a feature's embeddings take in the prompt."""
+    offset = feature.mm_position.offset
+    return [(offset + first, offset + last) for first, last in runs(feature.mm_position)]
+
+
+def _skipped(feature: FeatureEntry, span: Range, sliding_window: int | None) -> str:
+    if feature.modality not in MODALITIES:
+        return f"{feature.modality} attends as text does; only {' and '.join(MODALITIES)} attend both ways"
+    length = span[1] - span[0] + 1
+    if sliding_window is not None and length > sliding_window:
+        return f"{length} tokens are more than the sliding window of {sliding_window}"
+    return ""

@@ -1,0 +1,181 @@
+"""The answer of `cg-support` as a page: the groups as a ladder, then the mode's way down, then how to get it back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from kvinspect.engine.cudagraph.answer import CGSupportAnswer, Matrix, Open
+from kvinspect.engine.cudagraph.decide import Decision
+from kvinspect.engine.cudagraph.mode import CUDAGraphMode
+from kvinspect.engine.cudagraph.resolve import Resolution
+from kvinspect.engine.cudagraph.support import AttentionCGSupport
+from kvinspect.engine.cudagraph.table import BackendRow, BackendTable
+from kvinspect.engine.cudagraph.wording import fact_words, value_words
+from kvinspect.report.fold import fold_names
+from kvinspect.report.page import Block, Heading, Item, Page, Paragraph, Span, Spans, Style, Table, cell, spans
+
+GROUPS = ("group", "backend", "layers", "support", "least so far", "why")
+LEVEL_STYLE: dict[AttentionCGSupport, Style] = {
+    AttentionCGSupport.NEVER: "bad",
+    AttentionCGSupport.UNIFORM_SINGLE_TOKEN_DECODE: "changed",
+    AttentionCGSupport.UNIFORM_BATCH: "changed",
+    AttentionCGSupport.ALWAYS: "good",
+}
+
+
+def page(answer: CGSupportAnswer, all_layers: bool = False) -> Page:
+    """The page of one answer."""
+    blocks: list[Block] = [Heading(_title(answer), _outcome(answer))]
+    if answer.decision is None:
+        refusal = answer.resolution.error
+        assert refusal
+        blocks.append(Paragraph(spans(Span("refused", "bad"), f" at start-up ({refusal.stage}): {refusal.type}")))
+        blocks.append(Paragraph(spans(f"Why: {refusal.text}.")))
+        return Page(tuple(blocks))
+    blocks += [_groups(answer.decision, all_layers), Paragraph(_least(answer.decision))]
+    blocks += _ladder(answer.requested_mode, answer.running)
+    blocks += [*_captured(answer), *_open(answer.open), *_advice(answer)]
+    return Page(tuple(blocks))
+
+
+def _title(answer: CGSupportAnswer) -> Spans:
+    setting = answer.setting
+    device = " ".join(filter(None, (setting.platform, setting.device_capability)))
+    facts = (f"vLLM {setting.engine}", device, f"{answer.requested_mode.name} asked for")
+    return spans(Span(setting.source.rsplit("/", 1)[-1], "strong"), "   " + " · ".join(facts))
+
+
+def _outcome(answer: CGSupportAnswer) -> Spans:
+    mode = answer.running.mode
+    if mode is None:
+        return spans(Span("✗ refused", "bad"))
+    return spans(Span(f"✓ {mode.name}", "good") if answer.as_requested else Span(f"→ {mode.name}", "changed"))
+
+
+def _groups(decision: Decision, all_layers: bool) -> Table:
+    least, rows = AttentionCGSupport.ALWAYS, []
+    for group in decision.groups:
+        least = group.level.support if group.narrowed else least
+        names = group.layer_names if all_layers else fold_names(group.layer_names)
+        name = "encoder" if group.kv_cache_group_id is None else f"group {group.kv_cache_group_id}"
+        down = "↓ " if group.narrowed else ""
+        why = group.level.why + ("" if group.counts else "; this release does not count encoder layers")
+        rows.append(
+            (
+                cell(name),
+                cell(group.backend),
+                cell(*names) if names else cell(""),
+                cell(_level(group.level.support)),
+                cell(Span(f"{down}{least.name}", LEVEL_STYLE[least] if group.narrowed else "dim")),
+                cell(why),
+            )
+        )
+    return Table(GROUPS, tuple(rows))
+
+
+def _level(support: AttentionCGSupport) -> Span:
+    return Span(support.name, LEVEL_STYLE[support])
+
+
+def _least(decision: Decision) -> Spans:
+    info = decision.info
+    if info.min_cg_attn_backend is None:
+        return spans("Least support: ", _level(info.min_cg_support), "; no backend narrows it.")
+    return spans("Least support: ", _level(info.min_cg_support), f", because of {info.min_cg_attn_backend}.")
+
+
+def _ladder(requested: CUDAGraphMode, resolution: Resolution) -> Iterable[Block]:
+    """The requested mode, each step down with its reason, and where that ends."""
+    yield Paragraph(spans(Span(requested.name, "strong"), " is asked for."))
+    for step in resolution.steps:
+        yield Item("↓", spans(Span(step.target.name, "changed"), f": {step.why}."))
+    if resolution.error:
+        yield Item("✗", spans(Span("refused", "bad"), f": {resolution.error.type}: {resolution.error.text}."))
+    elif resolution.mode:
+        style: Style = "changed" if resolution.steps else "good"
+        yield Item("=", spans(Span(resolution.mode.name, style), " comes out."))
+
+
+def _captured(answer: CGSupportAnswer) -> Iterable[Block]:
+    graphs, decision = answer.captured, answer.decision
+    if graphs is None or decision is None:
+        return
+    query, seqs = decision.request.query_len, decision.request.max_num_seqs
+    said = []
+    if graphs.decode:
+        each = f" of {query} tokens each" if query > 1 else ""
+        most = graphs.decode[-1] // query
+        said.append(f"{len(graphs.decode)} graphs of decodes, up to {most} sequences{each}")
+        said[-1] += f"; more, up to {seqs}, run without one" if most < seqs else ""
+    if graphs.mixed:
+        said.append(f"{len(graphs.mixed)} graphs of any batch, up to {graphs.mixed[-1]} tokens")
+    if said:
+        yield Paragraph(spans("Captured: " + "; ".join(said) + "."))
+
+
+def _open(facts: Sequence[Open]) -> Iterable[Block]:
+    for fact in facts:
+        if fact.matters:
+            cases = "; ".join(f"{value_words(case.value)}: {_mode(case.resolution)}" for case in fact.cases)
+            assumed = value_words(fact.assumed)
+            yield Paragraph(spans("Left open: ", Span(fact.fact, "strong"), f", taken as {assumed}. {cases}."))
+
+
+def _mode(resolution: Resolution) -> str:
+    return resolution.mode.name if resolution.mode else "refused"
+
+
+def _advice(answer: CGSupportAnswer) -> Iterable[Block]:
+    """What to change, each change tried; silent where the request comes out."""
+    if answer.as_requested:
+        return
+    wanted = Span(answer.requested_mode.name, "strong")
+    if any(advice.mode is answer.requested_mode for advice in answer.advice):
+        yield Paragraph(spans("To get ", wanted, ", one of these:"))
+    else:
+        yield Paragraph(
+            spans(
+                "No single change that was tried gives ", wanted, "." + (" Better than now:" if answer.advice else "")
+            )
+        )
+    for advice in answer.advice:
+        gives = "" if advice.mode is answer.requested_mode else f": {advice.mode.name}"
+        yield Item("•", spans(Span(advice.change.text, "strong"), gives, Span(f" ({advice.change.checked})", "dim")))
+
+
+def table_page(table: BackendTable) -> Page:
+    """The release's backends with what their support hangs on."""
+    title = spans(
+        Span(f"vLLM {table.engine}", "strong"), f" on {table.platform}: what attention backends let CUDA graphs do"
+    )
+    rows = tuple(cells for row in table.backends for cells in _backend(row))
+    columns = ("backend", "picked on", "support", "where")
+    return Page((Heading(title), Table(columns, rows)))
+
+
+def _backend(row: BackendRow) -> Iterable[tuple[tuple[Spans, ...], ...]]:
+    """A backend's cases, its name beside the first."""
+    head = (cell(row.backend), cell(", ".join(row.platforms) or "—"))
+    for case in row.cases:
+        facts = [fact_words(key, value) for key, value in case.needs.items()]
+        otherwise = "otherwise" if len(row.cases) > 1 else ""
+        yield (*head, cell(_level(case.support)), cell(*(facts or [otherwise])))
+        head = (cell(""), cell(""))
+
+
+def matrix_page(matrix: Matrix) -> Page:
+    """Requested mode × least support."""
+    rows = []
+    for mode in CUDAGraphMode:
+        cells = [c for c in matrix.cells if c.requested is mode]
+        rows.append((cell(Span(mode.name, "strong")), *(cell(_resolved(c.resolution, mode)) for c in cells)))
+    under = ", ".join(f"{key} {value_words(value)}" for key, value in matrix.under.items())
+    title = spans(Span(f"vLLM {matrix.release}", "strong"), "   requested mode × least support → mode that runs")
+    columns = ("requested", *(support.name for support in AttentionCGSupport))
+    return Page((Heading(title), Table(columns, tuple(rows)), Paragraph(spans(f"Under: {under}."))))
+
+
+def _resolved(resolution: Resolution, requested: CUDAGraphMode) -> Span:
+    if resolution.mode is None:
+        return Span("refused", "bad")
+    return Span(resolution.mode.name, "good" if resolution.mode is requested else "changed")

@@ -1,0 +1,1 @@
+"""The attention mask of a request as a picture."""

@@ -1,0 +1,85 @@
+"""The answer of `mm-prefix` as a page: the spans of each request, and its mask in characters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from kvinspect.engine.mm_prefix.answer import MMPrefixAnswer, RequestAnswer
+from kvinspect.engine.mm_prefix.attention import Sight, sight
+from kvinspect.report.page import Block, Heading, Item, Page, Paragraph, Picture, Span, Spans, Style, Table, cell, spans
+
+COLUMNS = ("feature", "tokens", "length", "attends")
+MOST_CELLS = 32
+"""Cells of a mask in characters, each way; more tokens are drawn several to a cell."""
+
+MARKS: dict[Sight, tuple[str, Style]] = {
+    Sight.NOTHING: ("  ", "plain"),
+    Sight.CUT: ("··", "dim"),
+    Sight.CAUSAL: ("██", "dim"),
+    Sight.BOTH_WAYS: ("▒▒", "changed"),
+}
+
+
+def page(answer: MMPrefixAnswer) -> Page:
+    """The page of one answer."""
+    blocks: list[Block] = [Heading(_title(answer))]
+    for i, request in enumerate(answer.requests):
+        blocks.extend(_request(i, request, answer.sliding_window))
+    blocks.extend(
+        Item("!", spans(Span("finding", "bad"), f" {found.where}: {found.text}")) for found in answer.findings
+    )
+    return Page(tuple(blocks))
+
+
+def _title(answer: MMPrefixAnswer) -> Spans:
+    window = f"sliding window of {answer.sliding_window}" if answer.sliding_window else "no sliding window"
+    count = len(answer.requests)
+    facts = (f"vLLM {answer.setting.engine}", window, f"{count} request" + ("" if count == 1 else "s"))
+    return spans(Span(answer.setting.source.rsplit("/", 1)[-1], "strong"), "   " + " · ".join(facts))
+
+
+def _request(index: int, request: RequestAnswer, window: int | None) -> Iterable[Block]:
+    ranges = ", ".join(f"{first}–{last}" for first, last in request.ranges) or "none"
+    title = spans("request ", Span(request.req_id, "strong"), f" ({index})")
+    yield Heading(title, spans("both ways: ", Span(ranges, "good" if request.ranges else "dim")))
+    if request.spans:
+        yield Table(COLUMNS, tuple(_row(request, i) for i in range(len(request.spans))))
+    if request.num_tokens:
+        yield picture(request, window)
+        yield Paragraph(_legend(request, window))
+
+
+def _row(request: RequestAnswer, index: int) -> tuple[tuple[Spans, ...], ...]:
+    span = request.spans[index]
+    first, last = span.range
+    attends = cell(
+        spans(Span("causally", "changed"), f": {span.skipped}") if span.skipped else Span("both ways", "good")
+    )
+    name = f"{span.feature} {request.modalities[span.feature]}"
+    return (cell(name), cell(f"{first}–{last}"), cell(str(last - first + 1)), attends)
+
+
+def picture(request: RequestAnswer, window: int | None) -> Picture:
+    """The mask: a row a query token, a column a key token, or several of them where there are many."""
+    edges = cells(request.num_tokens)
+    width = len(str(request.num_tokens - 1))
+    lines = []
+    for query in edges:
+        marks = [MARKS[sight(query, key, window, request.ranges)] for key in edges]
+        lines.append(spans(Span(f"{query[0]:>{width}} ", "dim"), *(Span(text, style) for text, style in marks)))
+    return Picture(tuple(lines))
+
+
+def cells(num_tokens: int) -> list[tuple[int, int]]:
+    """The tokens of each row and column of the mask, both ends in."""
+    each = -(-num_tokens // MOST_CELLS)
+    return [(at, min(at + each, num_tokens) - 1) for at in range(0, num_tokens, each)]
+
+
+def _legend(request: RequestAnswer, window: int | None) -> Spans:
+    each = -(-request.num_tokens // MOST_CELLS)
+    scale = f"A cell is {each} × {each} tokens and shows the strongest. " if each > 1 else ""
+    parts: list[str | Span] = [f"{scale}Rows ask, columns are seen: "]
+    parts += [Span("██", "dim"), " causally, ", Span("▒▒", "changed"), " ahead, inside a range"]
+    parts += [", ", Span("··", "dim"), " past the window"] if window else []
+    return spans(*parts, ".")

@@ -1,0 +1,85 @@
+"""Which backends a release's platforms try for a layer, most preferred first, asked of its own selectors."""
+
+import inspect
+from itertools import product
+
+FAMILIES = (7, 8, 9, 10, 12)
+FACTS = {
+    "num_attention_heads": (16, 128),
+    "quantized_kv_cache": (False, True),
+    "use_non_causal": (False, True),
+}
+"""Facts that a selector may ask for besides MLA and the device, with values on both sides of what it asks."""
+
+
+def selection():
+    """The rules of every platform, first match wins."""
+    return {"rules": [*cuda_rules(), *rocm_rules(), *OTHER_PLATFORMS]}
+
+
+def cuda_rules():
+    """By MLA and compute capability family, and by more where the order hangs on more."""
+    for use_mla, family in product((True, False), FAMILIES):
+        where = {"platform": "cuda", "use_mla": use_mla, "capability_family": [family]}
+        answers = {
+            case: cuda_order(use_mla, family, dict(zip(FACTS, case, strict=True))) for case in product(*FACTS.values())
+        }
+        for case, order in told_apart(answers).items():
+            yield {"if": {**where, **case_condition(case)}, "value": order}
+
+
+def told_apart(answers):
+    """The answers by only those facts that they hang on; None stands for a fact that makes no difference."""
+    for position in range(len(FACTS)):
+        merged = {}
+        for case, order in answers.items():
+            merged.setdefault((*case[:position], None, *case[position + 1 :]), []).append(order)
+        if all(orders == orders[:1] * len(orders) for orders in merged.values()):
+            answers = {case: orders[0] for case, orders in merged.items()}
+    return answers
+
+
+def case_condition(case):
+    out = {}
+    for (fact, values), value in zip(FACTS.items(), case, strict=True):
+        if value is not None:
+            out[fact] = value if isinstance(value, bool) else "<=16" if value == values[0] else ">16"
+    return out
+
+
+def cuda_order(use_mla, family, facts):
+    from vllm.platforms import cuda
+    from vllm.platforms.interface import DeviceCapability
+
+    asked = {
+        "num_heads": facts["num_attention_heads"],
+        "kv_cache_dtype": "fp8" if facts["quantized_kv_cache"] else "auto",
+        "use_non_causal": facts["use_non_causal"],
+    }
+    known = inspect.signature(cuda._get_backend_priorities).parameters
+    asked = {name: value for name, value in asked.items() if name in known}
+    return [b.name for b in cuda._get_backend_priorities(use_mla, DeviceCapability(family, 0), **asked)]
+
+
+def rocm_rules():
+    """With AITER installed and switched on, which is the longest list; without it the AITER ones drop out."""
+    import vllm._aiter_ops as aiter
+    from vllm.platforms import rocm
+
+    aiter.is_aiter_found_and_supported = lambda: True
+    for switch in ("is_mla_enabled", "is_mha_enabled"):
+        setattr(aiter.rocm_aiter_ops, switch, staticmethod(lambda: True))
+    for use_mla, use_sparse in ((True, True), (True, False), (False, False)):
+        order = [b.name for b in rocm._get_backend_priorities(use_mla, use_sparse)]
+        condition = {"platform": "rocm", "use_mla": use_mla}
+        yield {"if": {**condition, **({"use_sparse": use_sparse} if use_mla else {})}, "value": order}
+
+
+OTHER_PLATFORMS = [
+    {"if": {"platform": "xpu", "use_mla": True, "use_sparse": True}, "value": ["XPU_MLA_SPARSE"]},
+    {"if": {"platform": "xpu", "use_mla": True}, "value": ["TRITON_MLA"]},
+    {"if": {"platform": "xpu"}, "value": ["FLASH_ATTN", "TRITON_ATTN"]},
+    {"if": {"platform": "cpu", "use_mla": False}, "value": ["CPU_ATTN"]},
+    {"value": []},
+]
+"""The selectors of these platforms hold no list; this is what they return."""
