@@ -17,6 +17,8 @@ if TYPE_CHECKING:
         MMPrefixAnswer,
         align,
         cg_support,
+        cg_support_matrix,
+        cg_support_table,
         load,
         mm_prefix,
     )
@@ -36,6 +38,8 @@ __all__ = [
     "MMPrefixAnswer",
     "align",
     "cg_support",
+    "cg_support_matrix",
+    "cg_support_table",
     "load",
     "mm_prefix",
 ]

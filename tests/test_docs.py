@@ -7,7 +7,6 @@ import sys
 import pytest
 import yaml
 
-import kvinspect
 from conftest import ROOT
 from kvinspect.document.load import load
 
@@ -36,15 +35,11 @@ def test_every_example_runs(path):
 
 
 def test_the_documents_in_the_docs_are_documents():
-    found = [text for page in PAGES for text in blocks(page, "yaml")]
-    assert found
-    for text in found:
-        value = yaml.safe_load(text)
-        if "kv_cache_config" in value:
-            with pytest.raises(kvinspect.DocumentError) as caught:
-                load(value)
-            # The page's document shows one group of many; nothing but its placement is wrong.
-            assert {error.kind for error in caught.value.errors} == {"misplaced-layer"}
+    found = [yaml.safe_load(text) for page in PAGES for text in blocks(page, "yaml")]
+    whole = [value for value in found if "engine" in value]
+    assert len(whole) >= 2
+    for value in whole:
+        load(value)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)

@@ -27,6 +27,8 @@ from kvinspect.engine.refusal import Unknown
 from kvinspect.engine.releases import Release
 from kvinspect.engine.run import align_document
 from kvinspect.engine.situation import DEFAULT_CAPABILITY
+from kvinspect.engine.unknown import unknown_names
+from kvinspect.geometry.runs import Intricate
 
 if TYPE_CHECKING:
     from kvinspect.device.read_back import Progress
@@ -59,9 +61,11 @@ def align(
     device is chosen. `progress` is told (bytes moved, bytes to move) meanwhile.
 
     Raises DocumentError where the document cannot be used, or names a release or backend that nobody knows; ValueError
-    for a word that is no device, DeviceError where it is not there or too small; InternalError where torch or the
-    experiment disagrees with us.
+    for a word that is no device or a number of blocks below 1; DeviceError where the device is not there or too small;
+    InternalError where torch or the experiment disagrees with us.
     """
+    if num_blocks is not None and (not isinstance(num_blocks, int) or num_blocks < 1):
+        raise ValueError(f"num_blocks is a whole number from 1 on, not {num_blocks!r}")
     asked = _ask(document, "kv_cache_config", "align", engine, num_blocks)
     chosen, limit = device_for(device, verify)
 
@@ -133,8 +137,12 @@ def _ask(origin: Origin, key: str, command: str, engine: str | None, num_blocks:
     _known_runner(loaded)
     with _placed(loaded):
         called, version, why = releases.chosen(engine, loaded.model.engine)
-    setting = _setting(loaded, called, version, why, num_blocks or loaded.num_blocks)
-    return _Asked(loaded, releases.release(version), setting)
+    release = releases.release(version)
+    unknown = [_problem(name) for name in unknown_names(loaded, release)]
+    if unknown:
+        raise DocumentError(loaded.source.placed(unknown))
+    setting = _setting(loaded, called, version, why, loaded.num_blocks if num_blocks is None else num_blocks)
+    return _Asked(loaded, release, setting)
 
 
 @contextmanager
@@ -144,6 +152,10 @@ def _placed(document: Document | None) -> Iterator[None]:
         yield
     except Unknown as unknown:
         raise _error(document, unknown) from None
+    except Intricate as intricate:
+        assert document is not None
+        problem = Problem(("kv_cache_config",), message=f"cannot be judged: {intricate}", kind="intricate")
+        raise document.error(problem) from None
 
 
 def _known_runner(document: Document) -> None:
@@ -169,10 +181,14 @@ def _setting(document: Document, called: str, version: str, why: str, num_blocks
     )
 
 
+def _problem(unknown: Unknown) -> Problem:
+    found = f'"{unknown.found}"'
+    return Problem(unknown.path, expected=unknown.expected, found=found, nearest=unknown.nearest, kind=unknown.kind)
+
+
 def _error(document: Document | None, unknown: Unknown) -> DocumentError:
     """What nobody knows, placed in the document, or at the word that the caller gave."""
-    found = f'"{unknown.found}"'
-    problem = Problem(unknown.path, expected=unknown.expected, found=found, nearest=unknown.nearest, kind=unknown.kind)
+    problem = _problem(unknown)
     if document is not None and unknown.path:
         return document.error(problem)
     return DocumentError([problem._replace(source="backend" if unknown.kind == "unknown-backend" else "engine")])
@@ -192,6 +208,8 @@ __all__ = [
     "MMPrefixAnswer",
     "align",
     "cg_support",
+    "cg_support_matrix",
+    "cg_support_table",
     "load",
     "mm_prefix",
 ]

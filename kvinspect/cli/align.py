@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kvinspect.cli.exits import CLEAN, FINDINGS, worst
-from kvinspect.cli.files import answers_of
+from kvinspect.cli.exits import CLEAN, FINDINGS, bad_call, worst
+from kvinspect.cli.files import answers_of, several
 from kvinspect.cli.options import AllLayers, AnyFormat, Coloured, Debug, Engine, Output, Quiet
 from kvinspect.cli.output import Color, Format, Report
 
@@ -52,23 +52,24 @@ def align(
         return _answer(document, engine, device, num_blocks, verify)
 
     answers, codes = answers_of(files, "kv_cache_config", ask)
-    if not quiet:
-        view = View(all_layers, layer, explain)
-        Report(answers, lambda answer: page(answer, view)).emit(how, output, color)
+    shown = answers if layer is None else [answer.only(layer) for answer in answers]
+    if layer is not None and answers and not any(answer.layers for answer in shown):
+        raise bad_call(f"no layer matches {layer!r}", "--layer")
+    if output or not quiet:
+        view = View(all_layers, explain)
+        Report(shown, lambda answer: page(answer, view), several(files)).emit(how, output, color)
     raise typer.Exit(worst([*codes, *(CLEAN if answer.clean else FINDINGS for answer in answers)]))
 
 
 def _answer(document: Document, engine: str | None, device: str, num_blocks: int | None, verify: bool) -> AlignAnswer:
     from kvinspect import api
     from kvinspect.cli.progress import progress_bar
-    from kvinspect.document.problem import DocumentError
+    from kvinspect.device.choose import UnknownDevice
 
     try:
         with progress_bar(document.source.name, verify) as progress:
             return api.align(
                 document, engine=engine, device=device, num_blocks=num_blocks, verify=verify, progress=progress
             )
-    except ValueError as error:
-        if isinstance(error, DocumentError):
-            raise
-        raise typer.BadParameter(str(error), param_hint="--device") from None
+    except UnknownDevice as error:
+        raise bad_call(str(error), "--device") from None

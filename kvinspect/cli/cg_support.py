@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from kvinspect.cli.exits import CLEAN, FINDINGS, worst
-from kvinspect.cli.files import answers_of
+from kvinspect.cli.exits import CLEAN, FINDINGS, bad_call, worst
+from kvinspect.cli.files import answers_of, several
 from kvinspect.cli.options import AllLayers, AnyFormat, Coloured, Debug, Engine, Output, Quiet
 from kvinspect.cli.output import Color, Format, Report
 
@@ -52,11 +52,11 @@ def cg_support(
         return
     if matrix:
         tables, codes = answers_of(files, "kv_cache_config", lambda found: api.cg_support_matrix(found, engine=engine))
-        Report(tables, report.matrix_page).emit(how, output, color)
+        Report(tables, report.matrix_page, several(files)).emit(how, output, color)
         raise typer.Exit(worst(codes))
     answers, codes = answers_of(files, "kv_cache_config", lambda found: api.cg_support(found, engine=engine))
-    if not quiet:
-        Report(answers, lambda answer: report.page(answer, all_layers)).emit(how, output, color)
+    if output or not quiet:
+        Report(answers, lambda answer: report.page(answer, all_layers), several(files)).emit(how, output, color)
     fine = [answer.clean and (answer.as_requested or not strict) for answer in answers]
     raise typer.Exit(worst([*codes, *(CLEAN if good else FINDINGS for good in fine)]))
 
@@ -69,5 +69,5 @@ def _reference(engine: str | None, backend: str | None, platform: str, matrix: b
     if matrix:
         return Report([api.cg_support_matrix(engine=engine)], report.matrix_page)
     if platform not in ("cuda", "rocm", "xpu", "cpu"):
-        raise typer.BadParameter(f"{platform!r} is none of cuda, rocm, xpu, cpu", param_hint="--platform")
+        raise bad_call(f"{platform!r} is none of cuda, rocm, xpu, cpu", "--platform")
     return Report([api.cg_support_table(engine=engine, platform=platform, backend=backend)], report.table_page)

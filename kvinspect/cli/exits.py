@@ -6,14 +6,16 @@ import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from kvinspect.report.safe import safe, safe_line
+import typer
+
+from kvinspect.report.safe import not_a_command, safe, safe_line
 
 if TYPE_CHECKING:
     from kvinspect.document.problem import Problem
 
-CLEAN, FINDINGS, INPUT, DEVICE, INTERNAL, INTERRUPTED = 0, 1, 2, 3, 70, 130
+CLEAN, FINDINGS, INPUT, DEVICE, INTERNAL, INTERRUPTED, PIPE = 0, 1, 2, 3, 70, 130, 141
 """0 nothing to report, 1 findings, 2 the input or the call is wrong or cannot be judged, 3 the device; 70 is our fault,
-130 the user's wish."""
+130 an interrupt, 141 that nobody reads on."""
 
 SNIPPET = 160
 """Characters of a line that a snippet shows."""
@@ -26,7 +28,12 @@ def worst(codes: Iterable[int]) -> int:
 
 def say(text: str) -> None:
     """A line on standard error, for whoever sits there."""
-    print(text, file=sys.stderr)
+    print(not_a_command(text), file=sys.stderr)
+
+
+def bad_call(text: str, hint: str | None = None) -> typer.BadParameter:
+    """What is wrong with a call, its foreign words escaped; `hint` is the option."""
+    return typer.BadParameter(safe(text), param_hint=hint)
 
 
 def print_problems(problems: Iterable[Problem]) -> None:

@@ -16,6 +16,11 @@ SUFFIXES = (".yaml", ".yml", ".json")
 Answer = TypeVar("Answer")
 
 
+def several(names: list[str]) -> bool:
+    """Whether a call asks about more than one document, as far as its words tell."""
+    return len(names) > 1 or pathlib.Path(names[0]).is_dir()
+
+
 def answers_of(names: list[str], key: str, ask: Callable[[Document], Answer]) -> tuple[list[Answer], list[int]]:
     """The answer for every named document that holds `key`, and an exit code for each file.
 

@@ -11,7 +11,8 @@ import typer
 
 from kvinspect import __version__
 from kvinspect.cli import align, cg_support, map, mm_prefix, schema
-from kvinspect.cli.exits import CLEAN, DEVICE, INPUT, INTERNAL, INTERRUPTED, print_problems, say
+from kvinspect.cli.exits import CLEAN, DEVICE, INPUT, INTERNAL, INTERRUPTED, PIPE, print_problems, say
+from kvinspect.cli.output import NobodyReads
 
 app = typer.Typer(
     name="kvinspect",
@@ -55,9 +56,9 @@ def run() -> int:
         app()
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else CLEAN if end.code is None else INPUT
-    except BrokenPipeError:
+    except NobodyReads:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return INPUT
+        return PIPE
     except KeyboardInterrupt:
         return INTERRUPTED
     except Exception as error:
@@ -71,6 +72,7 @@ def _said(error: Exception) -> int:
     """Say an exception in a line, and return its exit code."""
     from kvinspect.device.choose import DeviceError
     from kvinspect.document.problem import DocumentError
+    from kvinspect.geometry.runs import Intricate
     from kvinspect.report.safe import safe
 
     if isinstance(error, DocumentError):
@@ -79,6 +81,9 @@ def _said(error: Exception) -> int:
     if isinstance(error, DeviceError):
         say(f"kvinspect: {safe(str(error))}")
         return DEVICE
+    if isinstance(error, Intricate):
+        say(f"kvinspect: this cannot be drawn: {error}")
+        return INPUT
     if isinstance(error, OSError):
         say(f"kvinspect: {safe(str(error))}")
         return INPUT

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kvinspect.cli.exits import CLEAN, FINDINGS
+from kvinspect.cli.exits import CLEAN, FINDINGS, bad_call, say
 from kvinspect.cli.options import Coloured, Debug, Engine, Output
-from kvinspect.cli.output import Color, by_ending, look_of, write
+from kvinspect.cli.output import Color, by_ending, look_of, write, write_drawing
+from kvinspect.report.safe import safe
 
 if TYPE_CHECKING:
     from kvinspect.engine.answer import AlignAnswer, TensorAnswer
@@ -52,12 +53,14 @@ def draw(
 
     answer = api.align(file, engine=engine)
     if answer.refusal is not None and not answer.layers:
-        raise typer.BadParameter(f"there is nothing to draw: the engine refuses ({answer.refusal.text})")
+        say(f"kvinspect: there is nothing to draw: the engine refuses: {safe(answer.refusal.text)}")
+        raise typer.Exit(FINDINGS)
     if not answer.tensors:
-        raise typer.BadParameter("there is nothing to draw: the document has no allocation")
+        raise bad_call("there is nothing to draw: the document has no allocation")
     tensor = _chosen(answer, allocation)
-    text = _drawn(answer, tensor, layer, blocks, how or by_ending(output, ENDINGS, Picture.text), output, color)
-    write(text, output)
+    kind = how or by_ending(output, ENDINGS, Picture.text)
+    text = _drawn(answer, tensor, layer, blocks, kind, output, color)
+    (write if kind is Picture.text else write_drawing)(text, output)
     raise typer.Exit(FINDINGS if tensor.sound is not True else CLEAN)
 
 
@@ -68,7 +71,7 @@ def _chosen(answer: AlignAnswer, allocation: int | None) -> TensorAnswer:
     if allocation is None:
         return max(answer.tensors, key=lambda t: (t.sound is False, WORST_LAST.index(t.decision), -t.id))
     if allocation >= len(answer.tensors):
-        raise typer.BadParameter(f"there are {len(answer.tensors)} tensors, from 0 on", param_hint="--allocation")
+        raise bad_call(f"there are {len(answer.tensors)} tensors, from 0 on", "--allocation")
     return answer.tensors[allocation]
 
 
@@ -84,8 +87,10 @@ def _drawn(
     from kvinspect.report.map.scene import matching, scene
 
     names = matching(answer, tensor, layer)
+    if not names and layer is None:
+        raise bad_call(f"there is nothing to draw: no layer on tensor {tensor.id} has a block dim", "--allocation")
     if not names:
-        raise typer.BadParameter(f"no layer on tensor {tensor.id} matches {layer!r}", param_hint="--layer")
+        raise bad_call(f"no layer on tensor {tensor.id} matches {layer!r}", "--layer")
     if how is Picture.text:
         return _text(answer, tensor, names, blocks, output, color)
     drawing = scene(answer, tensor, names, blocks)

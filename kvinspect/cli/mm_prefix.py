@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from kvinspect.cli.exits import CLEAN, FINDINGS, worst
-from kvinspect.cli.files import answers_of
+from kvinspect.cli.exits import CLEAN, FINDINGS, bad_call, worst
+from kvinspect.cli.files import answers_of, several
 from kvinspect.cli.options import Coloured, Debug, Engine, Output, Quiet
-from kvinspect.cli.output import Color, Format, Report, by_ending, write
-
-if TYPE_CHECKING:
-    from kvinspect.engine.mm_prefix.answer import MMPrefixAnswer
+from kvinspect.cli.output import Color, Format, Report, by_ending, write_drawing
 
 EXAMPLES = """\b
 Examples:
@@ -54,21 +51,23 @@ def mm_prefix(
     about the features, 2 where a document cannot be judged.
     """
     from kvinspect import api
+    from kvinspect.report.mask.page import page
 
     answers, codes = answers_of(files, "multimodal", lambda found: api.mm_prefix(found, engine=engine))
-    if answers and not quiet:
-        _print(answers, how or by_ending(output, ENDINGS, Shape.table), output, color)
+    if answers and (output or not quiet):
+        report = Report(answers, page, several(files))
+        _print(report, how or by_ending(output, ENDINGS, Shape.table), output, color)
     raise typer.Exit(worst([*codes, *(CLEAN if answer.clean else FINDINGS for answer in answers)]))
 
 
-def _print(answers: list[MMPrefixAnswer], how: Shape, output: str | None, color: Color) -> None:
+def _print(report: Report, how: Shape, output: str | None, color: Color) -> None:
     from kvinspect.report.mask.html import html
-    from kvinspect.report.mask.page import page
     from kvinspect.report.mask.svg import svg
 
     if how not in (Shape.svg, Shape.html):
-        Report(answers, page).emit(Format(how.value), output, color)
-    elif len(answers) > 1:
-        raise typer.BadParameter("a picture shows one document", param_hint="--format")
+        report.emit(Format(how.value), output, color)
+    elif len(report.answers) > 1:
+        raise bad_call("a picture shows one document", "--format")
     else:
-        write(svg(answers[0]) if how is Shape.svg else html(answers[0]), output)
+        drawing = svg if how is Shape.svg else html
+        write_drawing(drawing(report.answers[0]), output)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-import typer
+from kvinspect.cli.exits import bad_call
 
 if TYPE_CHECKING:
     from kvinspect.report.page import Page
@@ -37,13 +37,15 @@ class Report(NamedTuple):
 
     answers: Sequence[Any]
     page: Callable[[Any], Page]
+    several: bool = False
+    """Whether several documents were asked about, however many answers there are."""
 
     def emit(self, how: Format, to: str | None, color: Color) -> None:
         """Print in a format, on standard output or into a file that is written whole or not at all."""
         if not self.answers:
             return
         if how in (Format.json, Format.yaml):
-            text = _data([answer.to_dict() for answer in self.answers], how)
+            text = _data([answer.to_dict() for answer in self.answers], how, self.several)
         elif how is Format.markdown:
             from kvinspect.report import markdown
 
@@ -53,10 +55,10 @@ class Report(NamedTuple):
         write(text, to)
 
 
-def _data(answers: Sequence[dict[str, Any]], how: Format) -> str:
+def _data(answers: Sequence[dict[str, Any]], how: Format, several: bool) -> str:
     from kvinspect.report import data
 
-    value = data.together(answers)
+    value = data.together(answers, several)
     return data.as_json(value) if how is Format.json else data.as_yaml(value)
 
 
@@ -71,14 +73,14 @@ Kind = TypeVar("Kind")
 
 
 def by_ending(output: str | None, endings: Mapping[str, Kind], otherwise: Kind) -> Kind:
-    """The format that a file's ending asks for. Raises typer.BadParameter for an ending that asks for none."""
+    """The format that a file's ending asks for. Raises BadParameter for an ending that asks for none."""
     if output is None:
         return otherwise
     ending = pathlib.PurePath(output).suffix.lower()
     if ending in endings or not ending:
         return endings.get(ending, otherwise)
     known = ", ".join(endings)
-    raise typer.BadParameter(f"{ending!r} is none of {known}; or say --format", param_hint="--output")
+    raise bad_call(f"{ending!r} is none of {known}; or say --format", "--output")
 
 
 class Look(NamedTuple):
@@ -100,23 +102,61 @@ def look_of(to: str | None, color: Color) -> Look:
     return Look(terminal.terminal_width(stream), colour, stream.encoding or "utf-8")
 
 
+def write_drawing(text: str, to: str | None) -> None:
+    """Write SVG or HTML in ASCII, which whoever opens it reads right, whatever standard output's encoding was."""
+    write(text.encode("ascii", "xmlcharrefreplace").decode("ascii"), to)
+
+
 def write(text: str, to: str | None) -> None:
-    """Write to standard output, or atomically to a file. Raises OSError where the file cannot be written."""
-    if to is None:
-        sys.stdout.write(text)
-        sys.stdout.flush()
+    """Write to standard output (None or `-`), or to a file, which is replaced whole or not at all.
+
+    What standard output's encoding lacks is written as an escape. A link is followed and a file's mode kept; a
+    pipe or a device is written to as it is. Raises OSError where the file cannot be written.
+    """
+    if to is None or to == "-":
+        _print(text)
         return
+    target = pathlib.Path(to).resolve()
+    if target.exists() and not target.is_file():
+        with open(to, "w", encoding="utf-8") as stream:
+            stream.write(text)
+    else:
+        _replace(target, text, to)
+
+
+class NobodyReads(Exception):
+    """Whoever read standard output has gone."""
+
+
+def _print(text: str) -> None:
+    encoding = sys.stdout.encoding or "utf-8"
+    try:
+        sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise NobodyReads from None
+
+
+def _replace(target: pathlib.Path, text: str, called: str) -> None:
+    """Write beside the target and put that in its place."""
     import tempfile
 
-    target = pathlib.Path(to)
-    handle, temporary = tempfile.mkstemp(dir=target.parent or ".", prefix=f".{target.name}.")
+    mode = target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask()
+    try:
+        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:100]}.")
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, called) from None
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:
             file.write(text)
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(temporary, 0o666 & ~mask)
+        os.chmod(temporary, mode)
         os.replace(temporary, target)
     except BaseException:
         os.unlink(temporary)
         raise
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

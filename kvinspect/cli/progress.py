@@ -6,6 +6,8 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from kvinspect.report.safe import safe
+
 
 @contextmanager
 def progress_bar(what: str, wanted: bool) -> Iterator[Callable[[int, int], None] | None]:
@@ -16,7 +18,8 @@ def progress_bar(what: str, wanted: bool) -> Iterator[Callable[[int, int], None]
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 
-    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(binary_units=True), TransferSpeedColumn())
+    name = TextColumn("{task.description}", markup=False)
+    columns = (name, BarColumn(), DownloadColumn(binary_units=True), TransferSpeedColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(what, total=None)
+        task = bar.add_task(safe(what), total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)

@@ -18,6 +18,10 @@ class DeviceError(Exception):
     """The device was asked for and is not there, or has too little memory."""
 
 
+class UnknownDevice(ValueError):
+    """A word that names no device."""
+
+
 class Choice(NamedTuple):
     """A device as torch names it, or `none` with the reason."""
 
@@ -33,17 +37,17 @@ class Choice(NamedTuple):
 def choose(word: str) -> Choice:
     """The device for a word of the command line.
 
-    `auto` is CUDA (ROCm builds of torch count as CUDA) where torch finds it, else none. Raises ValueError for a word
-    that is none of these, DeviceError where the device is not there.
+    `auto` is CUDA (ROCm builds of torch count as CUDA) where torch finds it, else none. Raises UnknownDevice for a
+    word that is none of these, DeviceError where the device is not there.
     """
     if not re.fullmatch(r"auto|none|cpu|meta|cuda(:\d{1,3})?", word):
-        raise ValueError(f"expected {WORDS}, found {word!r}")
+        raise UnknownDevice(f"expected {WORDS}, found {word!r}")
     if word == "none":
         return Choice("none", "not asked for")
     if word == "auto":
         return _automatic()
     if not _has_torch():
-        raise DeviceError(f"--device {word} needs torch; install kvinspect[torch]")
+        raise DeviceError(f"--device {word} needs torch, which is not installed; pip install torch")
     return _cuda(word) if word.startswith("cuda") else Choice(word)
 
 

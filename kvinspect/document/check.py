@@ -6,20 +6,23 @@ The checks read the raw value, so that they find what they can beside errors of 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import pairwise
 from typing import Any
 
+from kvinspect.document.limits import MAX_WORD
 from kvinspect.document.names import Expander, TooManyNames
-from kvinspect.document.problem import Path, Problem, nearest
+from kvinspect.document.problem import Path, Problem, nearest, shown
 from kvinspect.document.spec_fields import kind_of, spec_problems
 
 
 def problems(raw: Mapping[str, Any]) -> Iterator[Problem]:
     """Everything that is wrong between the parts of a document."""
     yield from _specs(raw)
+    yield from _masks(raw)
     try:
         layers = _Layers(raw)
     except TooManyNames as error:
-        yield Problem((), message=str(error), kind="limit")
+        yield Problem(error.path, message=str(error), kind="limit")
         return
     yield from layers.in_groups()
     yield from layers.on_tensors()
@@ -42,26 +45,49 @@ def _specs(raw: Mapping[str, Any]) -> Iterator[Problem]:
             yield from spec_problems(spec, ("kv_cache_specs", layer), nested=True)
 
 
+def _masks(raw: Mapping[str, Any]) -> Iterator[Problem]:
+    """Indices that do not ascend, which are a mask in disguise or a mistake."""
+    for path, request in _rows(raw, "multimodal", "requests"):
+        features = request.get("mm_features")
+        for i, feature in enumerate(features) if isinstance(features, list) else ():
+            position = feature.get("mm_position") if isinstance(feature, Mapping) else None
+            mask = position.get("is_embed") if isinstance(position, Mapping) else None
+            indices = mask if isinstance(mask, list) and all(type(index) is int for index in mask) else []
+            if any(a >= b for a, b in pairwise(indices)):
+                place = (*path, "mm_features", i, "mm_position", "is_embed")
+                hint = "a mask is a list of true and false, or runs such as 3x0 256x1"
+                yield Problem(place, expected="indices that ascend", found=shown(mask), hint=hint)
+
+
+MOST_SPELLINGS = 5
+"""So many unknown layers get a nearest spelling, which takes a while to find."""
+
+
 class _Layers:
     """The layers of a raw document, by where they are named."""
 
     def __init__(self, raw: Mapping[str, Any]) -> None:
         self.raw = raw
         self.names = Expander()
+        self.unknown = 0
         self.groups = self._named("layer_names", "kv_cache_config", "kv_cache_groups")
         self.tensors = self._named("shared_by", "kv_cache_config", "kv_cache_tensors")
         self.attention = self._named("layer_names", "attention_groups")
         shared = raw.get("shared_kv_cache_layers")
         pairs = shared.items() if isinstance(shared, Mapping) else ()
-        self.shared = {a: (str(k), t) for k, t in pairs if isinstance(k, str) for a in self.names.all([k])}
+        self.shared = {a: (str(k), t) for k, t in pairs if _is_word(k) for a in self._shared_names(k)}
         self.group_of = {layer: i for i, row in enumerate(self.groups) for layer, _ in row[2]}
+
+    def _shared_names(self, key: str) -> tuple[str, ...]:
+        return self.names.all([key], ("shared_kv_cache_layers", key))
 
     def _named(self, key: str, *where: str) -> list[tuple[Path, Mapping[str, Any], list[tuple[str, Path]]]]:
         out = []
         for path, row in _rows(self.raw, *where):
             listed = row.get(key)
-            entries = [(i, n) for i, n in enumerate(listed) if isinstance(n, str)] if isinstance(listed, list) else []
-            layers = [(layer, (*path, key, i)) for i, name in entries for layer in self.names.all([name])]
+            entries = [(i, n) for i, n in enumerate(listed) if _is_word(n)] if isinstance(listed, list) else []
+            places = [((*path, key, i), name) for i, name in entries]
+            layers = [(layer, place) for place, name in places for layer in self.names.all([name], place)]
             out.append((path, row, layers))
         return out
 
@@ -126,7 +152,7 @@ class _Layers:
             inner = spec.get("kv_cache_specs") if isinstance(spec, Mapping) else None
             if not isinstance(spec, Mapping) or kind_of(spec) != "uniform_type" or not isinstance(inner, Mapping):
                 continue
-            written = {n: key for key in inner if isinstance(key, str) for n in self.names.all([key])}
+            written = {n: key for key in inner if _is_word(key) for n in self.names.all([key])}
             for layer, place in layers:
                 if layer not in written and layer not in self.shared:
                     yield Problem(place, message=f"the layer {layer} has no spec in kv_cache_specs")
@@ -146,8 +172,14 @@ class _Layers:
                 yield Problem(path, message=f"the layer {bare[0]} has no backend", hint=hint, kind="missing")
 
     def _unknown(self, layer: str, path: Path) -> Problem:
-        near = nearest(layer, list(self.group_of)[:2000])
+        self.unknown += 1
+        near = nearest(layer, list(self.group_of)[:500]) if self.unknown <= MOST_SPELLINGS else ""
         return Problem(path, message=f"no KV cache group has a layer {layer}", nearest=near, kind="misplaced-layer")
+
+
+def _is_word(value: Any) -> bool:
+    """Whether a value is a name that can be expanded; what else it may be is told by whoever validates it."""
+    return isinstance(value, str) and len(value) <= MAX_WORD
 
 
 def _rows(raw: Mapping[str, Any], *keys: str) -> Iterator[tuple[Path, Mapping[str, Any]]]:

@@ -69,6 +69,10 @@ class Document(NamedTuple):
         config = self.model.kv_cache_config
         return config.num_blocks if config else 0
 
+    def where(self, path: Path) -> str:
+        """`file:line:column: path` of an entry."""
+        return self.source.place(Problem(path)).where
+
     def error(self, problem: Problem) -> DocumentError:
         """The problem as an error with its place in this document."""
         return DocumentError([self.source.place(problem)])

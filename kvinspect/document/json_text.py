@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from bisect import bisect_right
 from dataclasses import dataclass, field
 from json.decoder import scanstring  # type: ignore[attr-defined]
 from typing import Any
@@ -12,33 +13,42 @@ from kvinspect.document.limits import MAX_DEPTH, MAX_DIGITS, MAX_VALUES
 from kvinspect.document.problem import DocumentError, Mark, Path, Problem
 
 SPACE = re.compile(r"[ \t\n\r]*")
+NEWLINE = re.compile(r"\n")
 WORD = re.compile(r"[^\s,\]}]+")
 
 
 def parse_json(text: str) -> tuple[Any, JsonPositions]:
     """The value of a JSON text. Raises DocumentError with marks, without a file name."""
-    repeated: list[str] = []
+    objects = _Objects()
     try:
-        value = json.loads(text, object_pairs_hook=lambda pairs: _object(pairs, repeated), parse_int=_integer)
+        value = json.loads(text, object_pairs_hook=objects.made, parse_int=_integer)
     except json.JSONDecodeError as error:
         mark = Mark(error.lineno, error.colno)
-        raise DocumentError([Problem((), message=f"no JSON: {error.msg}", mark=mark, kind="syntax")]) from None
+        raise DocumentError([Problem((), message=f"not valid JSON: {error.msg}", mark=mark, kind="syntax")]) from None
     except RecursionError:
         raise DocumentError([_limit(f"at most {MAX_DEPTH} levels of lists and objects")]) from None
     except OverflowError as error:
         raise DocumentError([Problem((), message=str(error), kind="limit")]) from None
     _measure(value)
     positions = JsonPositions(text)
-    if repeated:
+    if objects.repeated:
         raise DocumentError(positions.scanned().repeated())
     return value, positions
 
 
-def _object(pairs: list[tuple[str, Any]], repeated: list[str]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        repeated.append("")
-    return found
+class _Objects:
+    """Makes the objects of a text, counts what stands in them and notes whether a key stands twice."""
+
+    def __init__(self) -> None:
+        self.count, self.repeated = 0, False
+
+    def made(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        self.count += len(pairs)
+        if self.count > MAX_VALUES:
+            raise DocumentError([_limit(f"at most {MAX_VALUES} values")])
+        found = dict(pairs)
+        self.repeated |= len(found) != len(pairs)
+        return found
 
 
 def _integer(digits: str) -> int:
@@ -85,6 +95,7 @@ class JsonPositions:
     def __init__(self, text: str) -> None:
         self.text = text
         self.root: _Node | None = None
+        self.lines = [0, *(found.end() for found in NEWLINE.finditer(text))]
 
     def scanned(self) -> JsonPositions:
         """These positions, with the text scanned."""
@@ -119,8 +130,8 @@ class JsonPositions:
         return out
 
     def _mark(self, place: int) -> Mark:
-        before = self.text[:place]
-        return Mark(before.count("\n") + 1, place - (before.rfind("\n") + 1) + 1)
+        line = bisect_right(self.lines, place)
+        return Mark(line, place - self.lines[line - 1] + 1)
 
     def _skip(self, at: int) -> int:
         return SPACE.match(self.text, at).end()  # type: ignore[union-attr]

@@ -3,10 +3,10 @@
 MAX_BYTES = 2 * 1024 * 1024
 """Of a JSON file. A document of a thousand layers with everything written out is a quarter of it."""
 
-MAX_YAML_BYTES = 384 * 1024
+MAX_YAML_BYTES = 256 * 1024
 """Of a YAML file, which takes a second to compose if it is as dense as YAML can be."""
 
-MAX_VALUES = 150_000
+MAX_VALUES = 50_000
 """Values in a document, those that aliases repeat counted each time."""
 
 MAX_DEPTH = 50
@@ -15,8 +15,17 @@ MAX_DEPTH = 50
 MAX_DIGITS = 40
 """Characters of a number."""
 
-MAX_NAMES = 100_000
+MAX_NAMES = 20_000
 """Layer names of a document when all braces are expanded."""
+
+MAX_WORD = 1000
+"""Characters of a name."""
+
+MAX_DIMS = 16
+"""Dims of a shape."""
+
+MAX_PROBLEMS = 100
+"""Problems of a file that are told one by one."""
 
 MAX_INT = 2**63 - 1
 """The largest number that a field takes."""

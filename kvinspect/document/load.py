@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pathlib
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 from typing import Any
 
 from pydantic_core import ErrorDetails, ValidationError
@@ -11,6 +12,7 @@ from pydantic_core import ErrorDetails, ValidationError
 from kvinspect.document import check
 from kvinspect.document.compile import validator
 from kvinspect.document.document import Document, build
+from kvinspect.document.limits import MAX_PROBLEMS
 from kvinspect.document.problem import DocumentError, Path, Problem, nearest, shown
 from kvinspect.document.source import Source, read_source
 
@@ -30,14 +32,14 @@ def from_source(source: Source) -> Document:
     if not isinstance(source.value, Mapping):
         found = "nothing" if source.value is None else shown(source.value)
         raise DocumentError([source.place(Problem((), expected="a mapping", found=found))])
-    found_problems = list(check.problems(source.value))
+    found_problems = list(islice(check.problems(source.value), MAX_PROBLEMS + 1))
     model = None
     try:
         model = validator().validate_python(source.value)
     except ValidationError as error:
-        found_problems.extend(_problems(error.errors(include_url=False)))
+        found_problems.extend(islice(_problems(error.errors(include_url=False)), MAX_PROBLEMS + 1))
     if found_problems or model is None:
-        raise DocumentError(_in_order(source.place(p) for p in _once(found_problems)))
+        raise DocumentError(_in_order(source.placed(_once(found_problems))))
     return build(source, model)
 
 
@@ -54,6 +56,8 @@ def _problems(errors: Iterable[ErrorDetails]) -> Iterator[Problem]:
             )
         elif error["type"] in ("missing_keyword_only_argument", "missing_argument", "missing"):
             yield Problem(path, message="is missing", expected=expected(node), kind="missing")
+        elif error["type"] == "less_than_equal":
+            yield Problem(path, expected=f"at most {error['ctx']['le']}", found=shown(error["input"]))
         elif error["type"] in ("too_short", "too_long", "string_too_long"):
             yield Problem(path, message=error["msg"].lower(), found=shown(error["input"]))
         else:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar, Literal
 
+from kvinspect.document.limits import MAX_DIMS
 from kvinspect.document.words import (
     Capability,
     CompilationMode,
@@ -28,8 +29,8 @@ from kvinspect.document.words import (
     Word,
 )
 
-_SIZE = r"num_blocks|block_size|num_kv_heads|head_size|\d{1,9}"
-_PRODUCT = Annotated[Word, Rule(pattern=rf"^\s*({_SIZE})(\s*\*\s*({_SIZE}))*\s*$")]
+_SIZE = "num_blocks|block_size|num_kv_heads|head_size|[1-9][0-9]{0,8}"
+_PRODUCT = Annotated[Word, Rule(pattern=rf"^ *({_SIZE})( *\* *({_SIZE}))* *$")]
 ShapeEntry = Annotated[
     Positive | _PRODUCT, Rule("num_blocks, block_size, num_kv_heads, head_size or a product such as 2*head_size")
 ]
@@ -37,6 +38,8 @@ BlockSize = Annotated[
     Positive | Annotated[Word, Rule(pattern=r"^[1-9]\d{0,8}n$")], Rule("64 is that size alone, 16n any multiple of 16")
 ]
 Order = list[NotNegative]
+Shape = Annotated[list[Positive], Rule(max_length=MAX_DIMS)]
+LegacyLayout = Literal["NHD", "HND"]
 RunLengths = Annotated[str, Rule(strict=True, max_length=100_000, pattern=r"^\s*\d{1,9}x[01](\s+\d{1,9}x[01])*\s*$")]
 
 
@@ -79,21 +82,23 @@ class SpecEntry(Entry):
     compress_ratio: Positive | None = None
     model_version: Word | None = None
     non_causal_multi_token_decode: Flag | None = None
-    shapes: Annotated[list[list[Positive]] | None, Rule("the shape of each state of one request")] = None
+    shapes: Annotated[list[Shape] | None, Rule("the shape of each state of one request")] = None
     dtypes: Annotated[list[DType] | None, Rule("the dtype of each state")] = None
     mamba_type: EnumWord | None = None
     mamba_cache_mode: MambaCacheMode | None = None
     num_speculative_blocks: NotNegative | None = None
-    kv_cache_specs: Annotated[dict[Word, SpecEntry] | None, Rule("uniform_type: layer name → its spec")] = None
+    kv_cache_specs: Annotated[
+        dict[Word, SpecEntry] | None, Rule("uniform_type: layer name → its spec; at least one")
+    ] = None
 
 
 @dataclass(slots=True, kw_only=True, eq=False, repr=False)
 class BackendEntry(Entry):
     """An out-of-tree backend."""
 
-    kv_cache_shape: Annotated[list[ShapeEntry], Rule(min_length=1)]
+    kv_cache_shape: Annotated[list[ShapeEntry], Rule(min_length=1, max_length=MAX_DIMS)]
     kv_cache_stride_order: Annotated[
-        dict[Word, Order] | Order | None,
+        dict[LegacyLayout, Order] | Order | None,
         Rule("the dims in memory order, by layout or once for all; absent: as in the shape"),
     ] = None
     supported_kernel_block_sizes: Annotated[list[BlockSize] | None, Rule("absent: any size")] = None

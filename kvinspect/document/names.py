@@ -6,13 +6,16 @@ import re
 from itertools import product
 
 from kvinspect.document.limits import MAX_NAMES
+from kvinspect.document.problem import Path, shown
 
 _BRACES = re.compile(r"(\{[^{}]*\})")
 _RANGE = re.compile(r"(-?\d{1,9})\.\.(-?\d{1,9})(?:\.\.(-?\d{1,9}))?")
 
 
 class TooManyNames(ValueError):
-    """A name that stands for more layers than a document may have."""
+    """A pattern that stands, with those before it, for more layers than a document may have; `path` leads to it."""
+
+    path: Path = ()
 
 
 def expand(name: str, limit: int = MAX_NAMES) -> tuple[str, ...]:
@@ -32,7 +35,7 @@ def expand(name: str, limit: int = MAX_NAMES) -> tuple[str, ...]:
         words = _choices(piece)
         count *= len(words)
         if count > limit:
-            raise TooManyNames(f"{name[:60]!r} stands for more than {limit} names")
+            raise TooManyNames(f"{shown(name)} stands for too many layers; a document has at most {MAX_NAMES}")
         choices.append(words)
     return tuple("".join(map(str, chosen)) for chosen in product(*choices))
 
@@ -55,11 +58,15 @@ class Expander:
     def __init__(self) -> None:
         self.left = MAX_NAMES
 
-    def all(self, names: list[str]) -> tuple[str, ...]:
-        """The names that a list of patterns stands for. Raises TooManyNames."""
+    def all(self, names: list[str], path: Path = ()) -> tuple[str, ...]:
+        """The names that a list of patterns at a path stands for. Raises TooManyNames."""
         found: list[str] = []
         for name in names:
-            expanded = expand(name, self.left)
+            try:
+                expanded = expand(name, self.left)
+            except TooManyNames as error:
+                error.path = path
+                raise
             self.left -= len(expanded)
             found.extend(expanded)
         return tuple(found)

@@ -6,6 +6,8 @@ import difflib
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from kvinspect.document.limits import MAX_PROBLEMS
+
 Path = tuple[str | int, ...]
 """Keys and indices from the root of a document to a value."""
 
@@ -68,8 +70,16 @@ class DocumentError(ValueError):
     """An input that cannot be used as it is; `errors` holds every problem that was found, in the order of the text."""
 
     def __init__(self, errors: Iterable[Problem]) -> None:
-        self.errors: tuple[Problem, ...] = tuple(errors)
+        self.errors: tuple[Problem, ...] = _at_most(tuple(errors))
         super().__init__("\n".join(str(error) for error in self.errors))
+
+
+def _at_most(errors: tuple[Problem, ...]) -> tuple[Problem, ...]:
+    """The first problems, and in place of the others one that says that there are more."""
+    if len(errors) <= MAX_PROBLEMS:
+        return errors
+    more = Problem((), message="has more problems, which are not shown", source=errors[0].source, kind="more")
+    return (*errors[:MAX_PROBLEMS], more)
 
 
 def path_text(path: Path) -> str:

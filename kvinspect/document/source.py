@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pathlib
+import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from enum import Enum
 from typing import Any, NamedTuple, Protocol
 
 from kvinspect.document.limits import MAX_BYTES, MAX_YAML_BYTES
@@ -18,6 +20,11 @@ class Positions(Protocol):
         """The mark of the value at `path` (or of its key), or of the nearest parent that is there."""
 
 
+JSON_LINE_END = re.compile(r"\n")
+YAML_LINE_END = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
+"""What ends a line, as the two parsers count them."""
+
+
 class Source(NamedTuple):
     """A parsed text: its name for messages, its value, and the means to find positions in it."""
 
@@ -25,6 +32,7 @@ class Source(NamedTuple):
     value: Any
     text: str = ""
     positions: Positions | None = None
+    line_end: re.Pattern[str] = JSON_LINE_END
 
     def locate(self, path: Path, at_key: bool = False) -> Mark | None:
         """The mark of `path`, None where the value came without a text."""
@@ -32,16 +40,18 @@ class Source(NamedTuple):
 
     def place(self, problem: Problem) -> Problem:
         """The problem with its file, line and column."""
-        mark = problem.mark or self.locate(problem.path, problem.at_key)
-        return problem.placed(self.name, mark, line_of(self.text, mark))
+        return self.placed([problem])[0]
+
+    def placed(self, problems: Iterable[Problem]) -> list[Problem]:
+        """Problems with their file, lines and columns."""
+        found = [(problem, problem.mark or self.locate(problem.path, problem.at_key)) for problem in problems]
+        lines = self.line_end.split(self.text) if found else []
+        return [problem.placed(self.name, mark, line_of(lines, mark)) for problem, mark in found]
 
 
-def line_of(text: str, mark: Mark | None) -> str:
+def line_of(lines: Sequence[str], mark: Mark | None) -> str:
     """The line of a mark, "" where there is none."""
-    if mark is None:
-        return ""
-    lines = text.splitlines()
-    return lines[mark.line - 1] if 0 < mark.line <= len(lines) else ""
+    return lines[mark.line - 1] if mark is not None and 0 < mark.line <= len(lines) else ""
 
 
 def read_source(origin: str | pathlib.Path | Mapping[str, Any], name: str | None = None) -> Source:
@@ -50,20 +60,49 @@ def read_source(origin: str | pathlib.Path | Mapping[str, Any], name: str | None
     Raises DocumentError where the file is not there, not text, too large, or no YAML or JSON.
     """
     if isinstance(origin, Mapping):
-        return Source(name or "<document>", dict(origin))
-    label = name or ("<stdin>" if str(origin) == "-" else str(origin))
+        return Source(name or "<document>", plain(origin))
+    label = _printable(name or ("<stdin>" if str(origin) == "-" else str(origin)))
     return parse(_text_of(_bytes_of(str(origin), label), label), label)
 
 
+def plain(value: Any) -> Any:
+    """A value as a file would give it: a dump of the engine's dataclasses holds tuples, enums and torch's dtypes.
+
+    >>> plain({"shapes": ((3, 64), (8,))})
+    {'shapes': [[3, 64], [8]]}
+    """
+    if isinstance(value, Mapping):
+        return {key: plain(inner) for key, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(inner) for inner in value]
+    if isinstance(value, Enum):
+        return value.name
+    return str(value) if type(value).__module__ == "torch" else value
+
+
+def _printable(name: str) -> str:
+    """A file's name without the bytes that no encoding could read."""
+    return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+
+
 def parse(text: str, name: str) -> Source:
-    """The value of a YAML or JSON text: JSON where the name ends so, or where it begins like JSON and no name says."""
+    """The value of a YAML or JSON text, by the name's ending; else as JSON where it begins like it, or as YAML.
+
+    Raises DocumentError: what the first reader says, where none can read it.
+    """
     suffix = pathlib.PurePath(name).suffix.lower()
-    looks_json = suffix not in (".yaml", ".yml") and text.lstrip()[:1] in ("{", "[")
-    try:
-        value, positions = _parse_json(text) if suffix == ".json" or looks_json else _parse_yaml(text)
-    except DocumentError as error:
-        raise DocumentError(p.placed(name, p.mark, line_of(text, p.mark)) for p in error.errors) from None
-    return Source(name, value, text, positions)
+    readers = _READERS.get(suffix) or (_READERS["either"] if text.lstrip()[:1] in ("{", "[") else _READERS[".yaml"])
+    errors: list[DocumentError] = []
+    for reader in readers:
+        unread = Source(name, None, text, line_end=reader.line_end)
+        try:
+            value, positions = reader.read(text)
+            return unread._replace(value=value, positions=positions)
+        except DocumentError as error:
+            errors.append(DocumentError(unread.placed(error.errors)))
+            if error.errors[0].kind != "syntax":
+                break
+    raise errors[0]
 
 
 def _parse_json(text: str) -> tuple[Any, Positions]:
@@ -80,6 +119,17 @@ def _parse_yaml(text: str) -> tuple[Any, Positions]:
     return parse_yaml(text)
 
 
+class _Reader(NamedTuple):
+    """How a text is read, and what ends a line in it."""
+
+    read: Callable[[str], tuple[Any, Positions]]
+    line_end: re.Pattern[str]
+
+
+_JSON, _YAML = _Reader(_parse_json, JSON_LINE_END), _Reader(_parse_yaml, YAML_LINE_END)
+_READERS = {".json": (_JSON,), ".yaml": (_YAML,), ".yml": (_YAML,), "either": (_JSON, _YAML)}
+
+
 def _too_large(limit: int, what: str) -> Problem:
     return Problem((), expected=f"at most {limit} bytes of {what}", found="more", kind="limit")
 
@@ -87,6 +137,8 @@ def _too_large(limit: int, what: str) -> Problem:
 def _bytes_of(origin: str, label: str) -> bytes:
     try:
         if origin == "-":
+            if sys.stdin is None:
+                raise ValueError("standard input is closed")
             data = sys.stdin.buffer.read(MAX_BYTES + 1)
         else:
             with open(origin, "rb") as file:

@@ -54,6 +54,8 @@ def spec_problems(raw: Mapping[str, Any], path: Path, nested: bool = False) -> I
         if raw[name] is not None and name not in (*required, *optional, *NAMING):
             yield _field_problem(str(name), kind, path)
     inner = raw.get("kv_cache_specs")
+    if kind == "uniform_type" and inner == {}:
+        yield Problem((*path, "kv_cache_specs"), message="names no layer", kind="missing")
     if kind == "uniform_type" and isinstance(inner, Mapping):
         for layer, spec in inner.items():
             if isinstance(spec, Mapping):

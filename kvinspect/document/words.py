@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from kvinspect.document.limits import MAX_INT
+from kvinspect.document.limits import MAX_INT, MAX_WORD
 
 DTYPE_BYTES = {
     "float64": 8, "float32": 4, "float16": 2, "bfloat16": 2, "float8_e4m3fn": 1, "float8_e5m2": 1,
@@ -80,7 +80,7 @@ def compilation_mode(value: Any) -> Any:
     return modes[value] if type(value) is int and 0 <= value < len(modes) else value
 
 
-Word = Annotated[str, Rule(strict=True, max_length=1000)]
+Word = Annotated[str, Rule(strict=True, max_length=MAX_WORD)]
 Flag = Annotated[bool, Rule(strict=True)]
 Positive = Annotated[int, Rule(strict=True, gt=0, le=MAX_INT)]
 NotNegative = Annotated[int, Rule(strict=True, ge=0, le=MAX_INT)]
@@ -93,8 +93,8 @@ DType = Annotated[
 ]  # fmt: skip
 EnumWord = Annotated[str, Rule(before=enum_word, strict=True)]
 QuantMode = EnumWord | NotNegative
-Version = Annotated[str, Rule(before=number_as_text, strict=True)]
-Capability = Annotated[str, Rule(before=number_as_text, strict=True, pattern=r"^\d{1,3}\.\d{1,2}$")]
+Version = Annotated[str, Rule(before=number_as_text, strict=True, max_length=40)]
+Capability = Annotated[str, Rule(before=number_as_text, strict=True, pattern=r"^[0-9]{1,2}\.[0-9]$")]
 Platform = Literal["cuda", "rocm", "xpu", "cpu"]
 Layout = Literal["NHD", "HND", "LBHNC", "LBNHC", "LHBNC", "BLHNC", "BLNHC", "BHLNC"]
 SupportLevel = Literal["NEVER", "UNIFORM_SINGLE_TOKEN_DECODE", "UNIFORM_BATCH", "ALWAYS"]

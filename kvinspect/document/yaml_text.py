@@ -97,10 +97,12 @@ class _Reader:
         return found
 
     def _key(self, node: yaml.Node, path: Path) -> Any:
-        if isinstance(node, yaml.ScalarNode):
-            return node.value if node.tag == STR else self._scalar(node, path)
-        self._problem(path, node, expected="a word as key", found="a list or a mapping")
-        return ""
+        if isinstance(node, yaml.ScalarNode) and node.tag == STR:
+            return node.value
+        is_scalar = isinstance(node, yaml.ScalarNode)
+        found = f"{node.value[:40]}, which YAML reads as another type" if is_scalar else "a list or a mapping"
+        self._problem(path, node, expected="a word as key", found=found)
+        return str(node.value)
 
     def _merge(self, node: Any, path: Path) -> None:
         """`<<` written out: the keys of the mapping itself win, then those of the first mapping that is merged."""
@@ -111,9 +113,10 @@ class _Reader:
                 if not isinstance(mapping, yaml.MappingNode):
                     self._problem(path, key, expected="a mapping to merge", found="something else")
                     continue
-                fresh = [pair for pair in self._flat(mapping, path) if pair[0].value not in taken]
+                pairs = self._flat(mapping, path)
+                self._counted(len(pairs), key, path)
+                fresh = [pair for pair in pairs if pair[0].value not in taken]
                 taken.update(pair[0].value for pair in fresh)
-                self._counted(len(fresh), key, path)
                 own.extend(fresh)
         node.value = own
 
@@ -196,14 +199,14 @@ def _syntax_problem(error: yaml.YAMLError, text: str) -> Problem:
     mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
     said = getattr(error, "problem", None) or str(error).split("\n")[0]
     context = getattr(error, "context", None)
-    message = f"no YAML: {said}" + (f" ({context})" if context else "")
+    message = f"not valid YAML: {said}" + (f" ({context})" if context else "")
     return Problem((), message=message, mark=Mark(mark.line + 1, mark.column + 1) if mark else None, kind="syntax")
 
 
 def _control_character(text: str) -> Problem:
     found = FORBIDDEN.search(text)
     if found is None:
-        return Problem((), message="no YAML: a character that YAML does not allow", kind="syntax")
+        return Problem((), message="not valid YAML: a character that YAML does not allow", kind="syntax")
     before = text[: found.start()]
     mark = Mark(before.count("\n") + 1, found.start() - (before.rfind("\n") + 1) + 1)
     character = f"the control character U+{ord(found.group()):04X}"

@@ -17,6 +17,7 @@ from kvinspect.engine.refusal import Refused
 from kvinspect.engine.reshape import LayerView, Part
 from kvinspect.geometry import StridedView, ViewError, contiguous_strides
 
+FUNCTION = "_align_mixed_attention_kv_cache_views"
 UNCHANGED, RESTRIDED, SKIPPED, REFUSED = "unchanged", "restrided", "skipped", "refused"
 
 
@@ -120,6 +121,6 @@ def _try(outcome: TensorOutcome, layer: str, move: Callable[[StridedView], Strid
 
 
 def _refuse(outcome: TensorOutcome, layer: str, refused: Refused) -> None:
-    refused.stage = "align"
+    refused.stage, refused.function = "align", refused.function or FUNCTION
     outcome.decisions[layer] = REFUSED
     outcome.refusal = outcome.refusal or refused

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
 from kvinspect.engine.explain import Reason
@@ -25,7 +26,7 @@ def conflict_dict(conflict: Conflict | None) -> dict[str, Any] | None:
 
 def refusal_dict(refusal: Refused) -> dict[str, Any]:
     """A refusal as JSON has it."""
-    return {"type": refusal.type, "in": refusal.function, "text": refusal.text}
+    return {"type": refusal.type, "in": refusal.function, "text": refusal.text, "where": refusal.where or None}
 
 
 class LayerAnswer(NamedTuple):
@@ -102,10 +103,14 @@ class TensorAnswer(NamedTuple):
     refusal: Refused | None = None
     offset: int = 0
     block_stride: int = 0
+    num_blocks: int | None = None
+    """Blocks of the block manager that every view on it holds, None where a view has no block dim."""
+    where: tuple[str, ...] = ()
+    """`file:line:column: path` of the entries that are responsible for a conflict or a refusal."""
 
     def to_dict(self) -> dict[str, Any]:
         """The allocation as JSON; `size`, `offset` and `block_stride` in bytes."""
-        row = {
+        return {
             "index": self.id,
             "size": self.size,
             "shared_by": list(self.shared_by),
@@ -119,8 +124,9 @@ class TensorAnswer(NamedTuple):
             "sound": self.sound,
             "conflict": conflict_dict(self.conflict),
             "self_conflict": conflict_dict(self.self_conflict),
+            "where": list(self.where),
+            "reason": refusal_dict(self.refusal) if self.refusal else None,
         }
-        return row | ({"reason": refusal_dict(self.refusal)} if self.refusal else {})
 
 
 class ReadBack(NamedTuple):
@@ -198,6 +204,12 @@ class AlignAnswer(NamedTuple):
         """Key → bytes of every allocation that a layer lies on; packed tensors alias one."""
         return {layer.allocation.key: layer.allocation.size for layer in self.layers if layer.allocation}
 
+    def only(self, glob: str) -> AlignAnswer:
+        """The answer with those layers alone whose names match, and the allocations that they lie on."""
+        layers = tuple(layer for layer in self.layers if fnmatchcase(layer.layer_name, glob))
+        on = {layer.tensor_index for layer in layers}
+        return self._replace(layers=layers, tensors=tuple(t for t in self.tensors if t.id in on))
+
     @property
     def decision(self) -> str:
         """The worst decision of an allocation."""
@@ -214,13 +226,28 @@ class AlignAnswer(NamedTuple):
         return False if False in verdicts else None if None in verdicts else True
 
     @property
+    def findings(self) -> list[dict[str, Any]]:
+        """What else is wrong: a tensor that holds fewer blocks than the block manager gives out."""
+        wanted = self.setting.num_blocks
+        return [
+            {
+                "kind": "too-few-blocks",
+                "tensor_index": tensor.id,
+                "text": f"tensor {tensor.id} holds {tensor.num_blocks} of the {wanted} blocks that are given out",
+            }
+            for tensor in self.tensors
+            if tensor.num_blocks is not None and tensor.num_blocks < wanted
+        ]
+
+    @property
     def clean(self) -> bool:
-        """Whether there is nothing to report: no refusal, no two blocks on the same bytes."""
-        return self.sound is True and not any(tensor.self_conflict for tensor in self.tensors)
+        """Whether there is nothing to report: no refusal, no two blocks on the same bytes, no block without bytes."""
+        overlaps = any(tensor.self_conflict for tensor in self.tensors)
+        return self.sound is True and not overlaps and not self.findings
 
     def to_dict(self) -> dict[str, Any]:
         """The answer as `--format json` prints it."""
-        answer: dict[str, Any] = {
+        return {
             "schema_version": SCHEMA_VERSION,
             **self.setting.to_dict(),
             "device": self.device.device,
@@ -231,8 +258,7 @@ class AlignAnswer(NamedTuple):
             "reasons": [reason._asdict() for reason in self.reasons],
             "decision": self.decision,
             "sound": self.sound,
-            "findings": [],
+            "stage": self.refusal.stage if self.refusal else None,
+            "reason": refusal_dict(self.refusal) if self.refusal else None,
+            "findings": self.findings,
         }
-        if self.refusal is not None:
-            answer |= {"stage": self.refusal.stage, "reason": refusal_dict(self.refusal)}
-        return answer

@@ -11,10 +11,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from kvinspect.document.model import BackendEntry
-from kvinspect.document.problem import Path, nearest
+from kvinspect.document.problem import Path
 from kvinspect.engine.conditions import Facts, Rule, choose, outcomes
 from kvinspect.engine.expressions import evaluate
-from kvinspect.engine.refusal import Refused, Unknown
+from kvinspect.engine.refusal import Refused
 
 PROBE = 1234567
 """The number of blocks with which the engine asks for a shape to find the dim that holds it."""
@@ -116,7 +116,7 @@ class Backends:
         self._made: dict[str, Backend] = {}
 
     def named(self, name: str, path: Path) -> Backend:
-        """The backend that a document names at `path`. Raises Unknown where nobody knows it."""
+        """The backend that a document names at `path`, which is known. Raises Refused where the release lacks it."""
         if name not in self._made:
             self._made[name] = self._make(name, path)
         return self._made[name]
@@ -125,17 +125,11 @@ class Backends:
         if name in self.own:
             return out_of_tree(name, self.own[name])
         entries = self.catalogue["backends"]
-        official = name if name in entries else self._by_class().get(name)
-        if official is None:
-            known = [*self.own, *(n for n, e in entries.items() if "unavailable" not in e)]
-            expected = f"a backend of vLLM {self.catalogue['release']} or of the document's backends"
-            raise Unknown(
-                path, name, expected, nearest(name, known) or nearest(name, self._by_class()), "unknown-backend"
-            )
+        official = name if name in entries else self._by_class()[name]
         entry = entries[official]
         if "unavailable" in entry:
             text = f"{official}: {entry['unavailable']['text']}"
-            raise Refused(entry["unavailable"]["type"], text, stage="init_attn_backend", path=path)
+            raise Refused(entry["unavailable"]["type"], text, stage="customize_spec", path=path)
         return from_catalogue(official, entry, self.facts)
 
     def _by_class(self) -> dict[str, str]:
@@ -170,15 +164,17 @@ def _known(condition: Rule, facts: Facts) -> Rule | None:
 
 def out_of_tree(name: str, entry: BackendEntry) -> Backend:
     """A backend that the document defines."""
-    order = entry.kv_cache_stride_order
-    layouts = ("NHD", "HND")
-    orders = order if isinstance(order, dict) else dict.fromkeys(layouts, order)
+    order, sizes = entry.kv_cache_stride_order, entry.supported_kernel_block_sizes
+    orders: dict[str, Sequence[int] | None] = {}
+    for layout in ("NHD", "HND"):
+        if not isinstance(order, dict) or layout in order:
+            orders[layout] = order.get(layout) if isinstance(order, dict) else order
     return Backend(
         name=name,
         class_name=name,
         module="out_of_tree",
         shapes=({"shape": tuple(entry.kv_cache_shape)},),
         stride_orders=orders,
-        kernel_block_sizes=tuple(entry.supported_kernel_block_sizes or ["1n"]),
+        kernel_block_sizes=("1n",) if sizes is None else tuple(sizes),
         entry={"cudagraph_support": entry.cudagraph_support},
     )

@@ -44,7 +44,7 @@ class Cache:
     @classmethod
     def of(cls, document: Document, release: Release, num_blocks: int) -> Cache:
         """The cache of a document before the first step."""
-        situation = Situation.of(document, release.catalogue)
+        situation = Situation.of(document)
         backends = Backends(release.catalogue, document.model.backends, situation.facts())
         return cls(document, release, situation, backends, num_blocks)
 

@@ -62,6 +62,8 @@ def _pools(groups: Sequence[KVCacheGroup], num_blocks: int, unpadded: UnpaddedPa
     count = max(len(group.layer_names) for group in groups)
     if count == 0:
         raise Refused("AssertionError", "no group has a layer", function="get_kv_cache_config_from_groups")
+    if page == 0:
+        raise Refused("ZeroDivisionError", "a page has no bytes", function="get_num_blocks")
     shared = [tuple(g.layer_names[i] for g in groups if i < len(g.layer_names)) for i in range(count)]
     return tuple(Tensor(i, page * num_blocks, layers) for i, layers in enumerate(shared))
 

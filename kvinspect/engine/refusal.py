@@ -23,6 +23,8 @@ class Refused(Exception):
         super().__init__(text)
         self.type, self.text, self.function = type, text, function
         self.stage, self.path = stage, path
+        self.where = ""
+        """`file:line:column: path` of the entry, filled in by whoever has the document."""
 
 
 class Unknown(Exception):

@@ -109,7 +109,7 @@ def _minor(version: str) -> str:
 
 def _nearest(wanted: str, versions: tuple[str, ...]) -> str:
     """The release whose number lies nearest, "" where the word is no number."""
-    numbers = re.fullmatch(r"(\d+)\.(\d+)(\.\d+)?", wanted)
+    numbers = re.fullmatch(r"([0-9]{1,3})\.([0-9]{1,4})(\.[0-9]{1,4})?", wanted)
     if not numbers or numbers[1] != "0":
         return ""
     return _minor(min(versions, key=lambda version: abs(int(version.split(".")[1]) - int(numbers[2]))))

@@ -142,6 +142,8 @@ class Reshaper(NamedTuple):
         if place.packing:
             return size // place.packing[1]
         page = page_size_bytes(spec, self.rules.unpadded_page)
+        if page == 0:
+            raise Refused("ZeroDivisionError", "a page has no bytes")
         if size % page:
             text = f"the allocation's {size} bytes are no whole number of pages of {page} bytes"
             path = ("kv_cache_config", "kv_cache_tensors", place.tensor.id, "size")

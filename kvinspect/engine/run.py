@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from kvinspect.document.document import Document, Tensor
+from kvinspect.document.document import GROUPS, Document, Tensor
+from kvinspect.document.problem import Path
 from kvinspect.engine import align, explain, why
 from kvinspect.engine.answer import AlignAnswer, LayerAnswer, Setting, TensorAnswer
 from kvinspect.engine.cache import Cache, build_groups, build_views
 from kvinspect.engine.groups import KVCacheGroup
-from kvinspect.engine.refusal import Refused
+from kvinspect.engine.refusal import Refused, stage
 from kvinspect.engine.releases import Release
 from kvinspect.engine.reshape import LayerView, Place, places
 from kvinspect.engine.soundness import Conflict, conflict, self_conflict
@@ -23,9 +24,11 @@ def align_document(document: Document, release: Release, setting: Setting) -> Al
         build_groups(cache)
         setting = setting._replace(kv_cache_layout=cache.layout)
         build_views(cache)
+        with stage("reshape"):
+            return _Judge(cache).answer(setting)
     except Refused as refused:
+        refused.where = document.where(refused.path) if refused.path else ""
         return AlignAnswer(setting, refusal=refused)
-    return _Judge(cache).answer(setting)
 
 
 class _Judge:
@@ -115,7 +118,7 @@ class _Judge:
             shared_by=tensor.shared_by,
             block_dims=dims,
             decision=decision,
-            why=why.tensor(tensor, decision, users, outcome, self.cache.views),
+            why=why.tensor(tensor, decision, users, outcome, self.cache.views, self._page_aligned(tensor)),
             sound_before=before is None if before_known else None,
             conflict_before=before,
             sound=after is None if judged else None,
@@ -124,7 +127,25 @@ class _Judge:
             refusal=outcome.refusal if decision == "refused" else None,
             offset=tensor.offset,
             block_stride=tensor.block_stride,
+            num_blocks=self._held(tensor),
+            where=self._where(outcome, after),
         )
+
+    def _held(self, tensor: Tensor) -> int | None:
+        """The blocks of the manager that the smallest view on a tensor holds."""
+        views = self._on(tensor).values()
+        held = [v.parts[0].view.shape[v.block_dim] // v.kernel_blocks for v in views if v.block_dim is not None]
+        return min(held) if held and len(held) == len(views) else None
+
+    def _where(self, outcome: align.TensorOutcome, found: Conflict | None) -> tuple[str, ...]:
+        """The entries that give the layers of a refusal or a conflict their backends."""
+        refused = [layer for layer, said in outcome.decisions.items() if said == align.REFUSED]
+        paths = dict.fromkeys(self._path(layer) for layer in (*refused, *(found.layers if found else ())))
+        return tuple(self.cache.document.where(path) for path in paths)
+
+    def _path(self, layer: str) -> Path:
+        use = self.cache.document.uses.get(layer)
+        return use.path if use else (*GROUPS, self.group_of[layer].kv_cache_group_id)
 
     def _decision(
         self, tensor: Tensor, outcome: align.TensorOutcome, attention: Sequence[str], dims: tuple[int, ...]
@@ -141,7 +162,10 @@ class _Judge:
             return "unshared"
         if len(dims) == 1:
             return "agree"
-        return "untouched" if self.cache.shaper.page_aligned.isdisjoint(tensor.shared_by) else "page_aligned"
+        return "page_aligned" if self._page_aligned(tensor) else "untouched"
+
+    def _page_aligned(self, tensor: Tensor) -> bool:
+        return not self.cache.shaper.page_aligned.isdisjoint(tensor.shared_by)
 
     def _conflict(self, tensor: Tensor, views: Mapping[str, LayerView]) -> tuple[bool, Conflict | None]:
         """(whether it can be judged, the smallest counterexample on the tensor's bytes)."""

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from kvinspect.document.document import Document
-from kvinspect.document.problem import nearest
-from kvinspect.engine.refusal import Unknown
 
 DEFAULT_CAPABILITY = {"cuda": "9.0", "rocm": "9.4", "xpu": None, "cpu": None}
 """Compute capability where a document names none: Hopper, and gfx942."""
@@ -23,15 +20,9 @@ class Situation(NamedTuple):
     num_kv_heads: int
 
     @classmethod
-    def of(cls, document: Document, catalogue: Mapping[str, Any]) -> Situation:
-        """The situation of a document. Raises Unknown for a cache dtype that the release does not have."""
+    def of(cls, document: Document) -> Situation:
+        """The situation of a document."""
         model = document.model
-        known = [*catalogue["cache_dtypes"], "half", "float"]
-        if model.cache_dtype not in known:
-            expected = f"a --kv-cache-dtype of vLLM {catalogue['release']}: {', '.join(known)}"
-            raise Unknown(
-                ("cache_dtype",), model.cache_dtype, expected, nearest(model.cache_dtype, known), "unknown-dtype"
-            )
         written = [group.spec.num_kv_heads for group in document.groups if group.spec.num_kv_heads]
         kv_heads = model.model_config.num_key_value_heads or next(iter(written), 1)
         return cls(

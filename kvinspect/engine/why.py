@@ -8,19 +8,28 @@ from kvinspect.document.document import Tensor
 from kvinspect.engine.align import RESTRIDED, SKIPPED, TensorOutcome
 from kvinspect.engine.reshape import LayerView
 
+PAGE_BY_PAGE = "vLLM builds the K/V-first views page by page because state-space pages lie on the same bytes"
 ORDER = {0: "the blocks first (dim 0)", 1: "K/V before the blocks (dim 1)"}
 
 
 def tensor(
-    tensor: Tensor, decision: str, backends: Mapping[str, str], outcome: TensorOutcome, views: Mapping[str, LayerView]
+    tensor: Tensor,
+    decision: str,
+    backends: Mapping[str, str],
+    outcome: TensorOutcome,
+    views: Mapping[str, LayerView],
+    page_aligned: bool,
 ) -> str:
-    """Why the engine decides so about an allocation; `backends` names the backend of each layer with a view."""
+    """Why the engine decides so about an allocation; `backends` names the backend of each layer with a view.
+
+    `page_aligned`: whether K/V-first views on it are built page by page.
+    """
     if decision == "refused" and outcome.refusal is not None:
         return f"vLLM stops at start-up with {outcome.refusal.type}: {outcome.refusal.text}"
     if decision == "packed":
         return f"packed: block_stride is {tensor.block_stride} bytes, and the alignment leaves packed allocations alone"
     if decision == "unshared":
-        return _alone(backends)
+        return _alone(backends) + (f"; {PAGE_BY_PAGE}" if page_aligned else "")
     placed = _placed(backends, views)
     if decision == "agree":
         return f"all attention views on it agree: {placed}"
@@ -60,5 +69,5 @@ def _deed(decision: str, outcome: TensorOutcome) -> str:
         stride = list(outcome.views[left[0]].parts[0].view.stride)
         return f"vLLM warns once about a non-NHD view (strides {stride} do not end row-major) and leaves it as it is"
     if decision == "page_aligned":
-        return "vLLM builds the K/V-first views page by page because state-space pages lie on the same bytes"
+        return PAGE_BY_PAGE
     return "vLLM aligns only dim 0 with dim 1, and does nothing here"

@@ -8,15 +8,18 @@ closed form. Nothing depends on how many blocks there are, and Python's integers
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from itertools import product
+from itertools import islice
 from typing import NamedTuple
 
 from kvinspect.geometry.lattice import smallest_pair
-from kvinspect.geometry.runs import BlockBytes, shared_bytes
+from kvinspect.geometry.runs import BlockBytes, Intricate, shared_bytes
 
 Interval = tuple[int, int]
+
+MAX_GAPS = 20_000
+"""Ways in which two views may touch. Blocks-first views touch in one, K/V-first views in a few."""
 
 
 class Meeting(NamedTuple):
@@ -67,17 +70,41 @@ def _smallest_blocks(first: BlockBytes, second: BlockBytes) -> tuple[int, int] |
 
 
 def gaps(first: BlockBytes, second: BlockBytes) -> list[Interval]:
-    """Sorted intervals of the values of `i·Sᵢ − j·Sⱼ` at which block i of `first` and block j of `second` meet."""
+    """Sorted intervals of the values of `i·Sᵢ − j·Sⱼ` at which block i of `first` and block j of `second` meet.
+
+    Only those that the blocks' numbers can reach. Raises Intricate where there are more than MAX_GAPS.
+    """
     shift = second.offset - first.offset
     low, high = shift - first.run + 1, shift + second.run - 1
-    apart: list[range] = []
+    apart: list[tuple[int, int, int]] = []
     for stride, (least, most) in sorted(_differences(first, second).items()):
         if stride <= high - low + 1:
             low, high = low - most * stride, high - least * stride
         else:
-            apart.append(range(least * stride, most * stride + 1, stride))
-    shifted = sorted((low - sum(chosen), high - sum(chosen)) for chosen in product(*apart))
-    return list(_united(shifted))
+            apart.append((stride, least, most))
+    reach = (low - (first.num_blocks - 1) * first.block_stride, high + (second.num_blocks - 1) * second.block_stride)
+    sums = list(islice(_sums(apart[::-1], *reach), MAX_GAPS + 1))
+    if len(sums) > MAX_GAPS:
+        raise Intricate(f"two views touch in more than {MAX_GAPS} ways, which are too many to go through")
+    return list(_united(sorted((low - total, high - total) for total in sums)))
+
+
+def _sums(dims: Sequence[tuple[int, int, int]], low: int, high: int) -> Iterator[int]:
+    """The sums within [low, high] of a multiple of each (stride, least, most), the largest stride first.
+
+    What the smaller strides can still add bounds the multiples of the larger, so where strides are nested, as in any
+    view that does not overlap itself, few are tried in vain.
+    """
+    if not dims:
+        if low <= 0 <= high:
+            yield 0
+        return
+    (stride, least, most), *rest = dims
+    smallest = sum(one * down for one, down, _ in rest)
+    largest = sum(one * up for one, _, up in rest)
+    for count in range(max(least, -((largest - low) // stride)), min(most, (high - smallest) // stride) + 1):
+        shift = count * stride
+        yield from (shift + total for total in _sums(rest, low - shift, high - shift))
 
 
 def _differences(first: BlockBytes, second: BlockBytes) -> dict[int, tuple[int, int]]:

@@ -6,13 +6,22 @@ that repeats from block to block. All numbers are bytes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import product
+from math import prod
 from typing import NamedTuple
 
 from kvinspect.geometry.view import StridedView
 
 Dims = tuple[tuple[int, int], ...]
+
+
+MAX_RUNS = 300_000
+"""Runs of one block that are listed."""
+
+
+class Intricate(Exception):
+    """A pattern of bytes in so many pieces that going through them takes too long."""
 
 
 class BlockBytes(NamedTuple):
@@ -25,9 +34,9 @@ class BlockBytes(NamedTuple):
     run: int
 
     def runs(self, block: int) -> list[tuple[int, int]]:
-        """[start, end) of the runs of one block, sorted and joined where they touch."""
+        """[start, end) of the runs of one block, sorted and joined where they touch. Raises Intricate."""
         start = self.offset + block * self.block_stride
-        starts = sorted(start + sum(shift) for shift in product(*(range(0, n * s, s) for n, s in self.dims)))
+        starts = sorted(start + shift for shift in self._shifts())
         return _joined((first, first + self.run) for first in starts)
 
     def blocks_on(self, start: int, end: int) -> list[range]:
@@ -37,12 +46,17 @@ class BlockBytes(NamedTuple):
         [range(3, 4), range(0, 2)]
         """
         found = []
-        for shift in product(*(range(0, n * s, s) for n, s in self.dims)):
-            first = self.offset + sum(shift)
-            touched = self._blocks_of_run(first, start, end)
+        for shift in self._shifts():
+            touched = self._blocks_of_run(self.offset + shift, start, end)
             if touched:
                 found.append(touched)
         return found
+
+    def _shifts(self) -> Iterator[int]:
+        """Where the runs of a block begin, counted from its first."""
+        if prod(count for count, _ in self.dims) > MAX_RUNS:
+            raise Intricate(f"a block lies in more than {MAX_RUNS} pieces, which are too many to go through")
+        return (sum(shift) for shift in product(*(range(0, n * s, s) for n, s in self.dims)))
 
     def _blocks_of_run(self, first: int, start: int, end: int) -> range:
         """The blocks of which the run that begins at `first` in block 0 touches [start, end)."""

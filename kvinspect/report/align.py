@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from fnmatch import fnmatchcase
 from typing import NamedTuple
 
 from kvinspect.engine.answer import AlignAnswer, LayerAnswer, TensorAnswer
 from kvinspect.engine.verdict import sentence
 from kvinspect.report.fold import fold_indices, fold_names, human_bytes
-from kvinspect.report.page import Block, Heading, Page, Paragraph, Span, Spans, Style, Table, cell, spans
+from kvinspect.report.page import Block, Heading, Item, Page, Paragraph, Span, Spans, Style, Table, cell, spans
 
 COLUMNS = ("layer", "backend", "block dim", "shape", "stride", "decision")
 DECISION_STYLE: dict[str, Style] = {
@@ -22,10 +21,9 @@ DECISION_STYLE: dict[str, Style] = {
 
 
 class View(NamedTuple):
-    """What of an answer to show: every layer by itself, only layers that match a pattern, the reasons of each step."""
+    """What of an answer to show: every layer by itself, the reasons of each step."""
 
     all_layers: bool = False
-    layer: str | None = None
     explain: bool = False
 
 
@@ -36,11 +34,13 @@ def page(answer: AlignAnswer, view: View) -> Page:
         refusal = answer.refusal
         blocks.append(Paragraph(spans(Span("refused", "bad"), f" at start-up ({refusal.stage}): {refusal.type}")))
         blocks.append(Paragraph(spans(f"Why: {refusal.text}.")))
-    layers = {layer.layer_name: layer for layer in answer.layers if _matches(layer, view)}
+        blocks += [Item("→", spans(refusal.where))] if refusal.where else []
+    layers = {layer.layer_name: layer for layer in answer.layers}
     for tensors in _alike(answer.tensors, answer.layers, view):
-        blocks.extend(_allocation(tensors, layers, answer.setting.num_blocks, view))
+        blocks.extend(_allocation(tensors, layers, view))
         blocks.extend(_collision(answer, tensors[0]))
     blocks.extend(_elsewhere(layers.values()))
+    blocks.extend(Item("!", spans(Span("finding", "bad"), f": {found['text']}.")) for found in answer.findings)
     if view.explain:
         blocks.extend(_reasons(answer))
     return Page(tuple(blocks))
@@ -51,15 +51,14 @@ def _title(answer: AlignAnswer) -> Spans:
     facts = [f"vLLM {setting.engine}", setting.platform, setting.kv_cache_layout or "", f"{setting.num_blocks} blocks"]
     return spans(
         Span(setting.source.rsplit("/", 1)[-1], "strong"),
-        "   " + " · ".join(fact for fact in facts if fact) + " · ",
-        _device(answer),
+        "   " + " · ".join(fact for fact in (*facts, _device(answer)) if fact),
     )
 
 
 def _device(answer: AlignAnswer) -> str:
     device = answer.device
     if device.device == "none":
-        return f"no tensors ({device.reason})"
+        return ""
     return f"tensors on {device.device} ({device.device_name}, {human_bytes(device.num_bytes)})"
 
 
@@ -73,10 +72,6 @@ def _device_notes(answer: AlignAnswer) -> list[Block]:
         rate = f"{human_bytes(seen.num_bytes)} at {human_bytes(int(seen.bytes_per_second))}/s"
         said.append(f"Read back on {device.device}: {seen.num_pairs} pairs of views as proved, {rate}.")
     return [Paragraph(spans(" ".join(said)))] if said else []
-
-
-def _matches(layer: LayerAnswer, view: View) -> bool:
-    return view.layer is None or fnmatchcase(layer.layer_name, view.layer)
 
 
 def _alike(tensors: Sequence[TensorAnswer], layers: Sequence[LayerAnswer], view: View) -> Iterable[list[TensorAnswer]]:
@@ -99,7 +94,6 @@ def _row_key(layer: LayerAnswer) -> tuple[object, ...]:
 def _allocation(
     tensors: list[TensorAnswer],
     shown: dict[str, LayerAnswer],
-    num_blocks: int,
     view: View,
 ) -> list[Block]:
     """Title, table and reason of allocations that are alike."""
@@ -114,13 +108,15 @@ def _allocation(
         key = (layer.layer_name,) if view.all_layers else _row_key(layer)
         rows.setdefault(key, []).append(layer)
     blocks.append(Table(COLUMNS, tuple(_row(alike) for alike in rows.values())))
-    blocks.append(Paragraph(spans(f"Why: {first.why}.", *_proof(first, num_blocks))))
+    blocks.append(Paragraph(spans(f"Why: {first.why}.", *_proof(first))))
+    blocks.extend(Item("→", spans(where)) for where in first.where)
     return blocks
 
 
 def _collision(answer: AlignAnswer, tensor: TensorAnswer) -> list[Block]:
     """The counterexample as two bars, where there is one."""
-    if tensor.conflict is None and (tensor.sound is not None or tensor.conflict_before is None):
+    found = tensor.conflict or (tensor.conflict_before if tensor.sound is None else None)
+    if found is None or not {layer.layer_name for layer in answer.layers}.issuperset(found.layers):
         return []
     from kvinspect.report.map.page import counterexample
 
@@ -133,7 +129,13 @@ def _allocation_title(tensors: list[TensorAnswer], first: TensorAnswer) -> str:
     alike = f" ({len(tensors)} alike)" if len(tensors) > 1 else ""
     each = " each" if len(tensors) > 1 else ""
     count = len(first.shared_by)
-    shared = f"shared by {count} layers" if count > 1 else "one layer"
+    shared = (
+        "one layer"
+        if count == 1
+        else f"{count} layers on it"
+        if first.decision == "unshared"
+        else f"shared by {count} layers"
+    )
     size = human_bytes(first.size)
     if first.block_stride:
         place = f"at byte {first.offset} of blocks of {human_bytes(first.block_stride)}"
@@ -148,8 +150,8 @@ def _verdict(tensor: TensorAnswer) -> Spans:
     return spans(decision, " ", Span("✓ sound", "good") if tensor.sound else Span("✗ unsound", "bad"))
 
 
-def _proof(tensor: TensorAnswer, num_blocks: int) -> tuple[str | Span, ...]:
-    said = sentence(tensor)
+def _proof(tensor: TensorAnswer) -> tuple[str | Span, ...]:
+    said, num_blocks = sentence(tensor), tensor.num_blocks
     if said:
         style: Style = "good" if tensor.sound else "bad"
         proved = f" Proved for all {num_blocks} blocks." if tensor.sound else ""

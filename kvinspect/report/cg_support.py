@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from textwrap import wrap
 
 from kvinspect.engine.cudagraph.answer import CGSupportAnswer, Matrix, Open
 from kvinspect.engine.cudagraph.decide import Decision
@@ -15,6 +16,7 @@ from kvinspect.report.fold import fold_names
 from kvinspect.report.page import Block, Heading, Item, Page, Paragraph, Span, Spans, Style, Table, cell, spans
 
 GROUPS = ("group", "backend", "layers", "support", "least so far", "why")
+WHY_WIDTH = 60
 LEVEL_STYLE: dict[AttentionCGSupport, Style] = {
     AttentionCGSupport.NEVER: "bad",
     AttentionCGSupport.UNIFORM_SINGLE_TOKEN_DECODE: "changed",
@@ -67,7 +69,7 @@ def _groups(decision: Decision, all_layers: bool) -> Table:
                 cell(*names) if names else cell(""),
                 cell(_level(group.level.support)),
                 cell(Span(f"{down}{least.name}", LEVEL_STYLE[least] if group.narrowed else "dim")),
-                cell(why),
+                cell(*wrap(why, WHY_WIDTH)),
             )
         )
     return Table(GROUPS, tuple(rows))

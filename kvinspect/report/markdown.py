@@ -25,8 +25,14 @@ def _block(block: Block) -> str:
     if isinstance(block, Item):
         return f"- {escaped(block.mark)} {_line(block.text)}" if block.mark != "•" else f"- {_line(block.text)}"
     if isinstance(block, Picture):
-        return "```text\n" + "\n".join("".join(safe(s.text) for s in line) for line in block.lines) + "\n```"
+        return _fenced("\n".join("".join(safe(span.text) for span in line) for line in block.lines))
     return _table(block)
+
+
+def _fenced(text: str) -> str:
+    """Text as it stands, behind a fence that is longer than any in it."""
+    fence = "`" * max(3, *(len(found) + 1 for found in re.findall("`+", text)), 3)
+    return f"{fence}text\n{text}\n{fence}"
 
 
 def _table(block: Table) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 
 
@@ -23,6 +24,18 @@ def _escaped(char: str) -> str:
         return " "
     code = ord(char)
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+_COMMAND = re.compile(r"^((?:\s|\x1b\[[0-9;]*m)*)(::|##\[)", re.MULTILINE)
+
+
+def not_a_command(text: str) -> str:
+    """Text of which no line is a workflow command: a CI runner reads those off whatever a program prints.
+
+    >>> not_a_command("::error file=x::hello")
+    '\\\\x3a:error file=x::hello'
+    """
+    return _COMMAND.sub(lambda found: f"{found[1]}\\x{ord(found[2][0]):02x}{found[2][1:]}", text)
 
 
 def safe_line(text: str) -> str:

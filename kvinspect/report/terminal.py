@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import sys
 from typing import IO
 
@@ -17,7 +18,7 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from kvinspect.report.page import Block, Heading, Item, Page, Paragraph, Picture, Spans, Table
-from kvinspect.report.safe import safe
+from kvinspect.report.safe import not_a_command, safe
 
 STYLES = {
     "plain": "",
@@ -36,7 +37,10 @@ STYLES = {
 PLAIN_WIDTH = 120
 """Columns of running text off a terminal."""
 
-FALLBACKS = str.maketrans({"→": ">", "–": "-", "·": "|", "✓": "+", "✗": "x", "×": "x", "—": "-", "…": "~"})
+NARROWEST, WIDEST = 40, 1000
+"""Columns of a terminal that are believed."""
+
+FALLBACKS = str.maketrans("→–·✓✗×—…•↓█▒", ">-|+xx-~*v#%")
 
 
 def render(page: Page, *, width: int | None, colour: bool, encoding: str = "utf-8") -> str:
@@ -60,7 +64,7 @@ def render(page: Page, *, width: int | None, colour: bool, encoding: str = "utf-
         if previous is not None and isinstance(block, Heading):
             console.print()
         _print(console, block, width, unicode)
-    text = out.getvalue() if unicode else _ascii(out.getvalue())
+    text = not_a_command(out.getvalue() if unicode else _ascii(out.getvalue()))
     return "\n".join(line.rstrip() for line in text.split("\n")) if not colour else text
 
 
@@ -149,12 +153,17 @@ def wants_colour(flag: str, stream: IO[str]) -> bool:
 def terminal_width(stream: IO[str]) -> int | None:
     """Columns of the terminal behind a stream, None where there is no terminal. COLUMNS wins where it is set."""
     columns = os.environ.get("COLUMNS", "")
-    if columns.isdigit() and int(columns) > 0:
-        return int(columns)
+    if re.fullmatch("[1-9][0-9]{0,5}", columns):
+        return _between(int(columns))
     try:
-        return os.get_terminal_size(stream.fileno()).columns if stream.isatty() else None
+        return _between(os.get_terminal_size(stream.fileno()).columns) if stream.isatty() else None
     except (OSError, ValueError):
         return None
+
+
+def _between(columns: int) -> int:
+    """Columns that a table can be set in."""
+    return max(NARROWEST, min(columns, WIDEST))
 
 
 def print_page(page: Page, colour_flag: str) -> None:

@@ -15,7 +15,7 @@ def test_a_table_with_the_answer_first_and_the_reason_beside_it(run):
     done = run("align", WHISPER)
     assert done.returncode == 0
     text = done.stdout
-    assert text.splitlines()[0].startswith("whisper-large-v3-rocm.yaml   vLLM 0.25 · rocm · NHD · 512 blocks · ")
+    assert text.splitlines()[0].startswith("whisper-large-v3-rocm.yaml   vLLM 0.25 · rocm · NHD · 512 blocks")
     assert "allocations 0–31 (32 alike) · 40 MiB each · shared by 2 layers" in text
     assert "model.decoder.layers.{0..31}.encoder_attn.attn" in text
     assert "40960 → 20480, 20480 → 10485760, 1280, 64, 1" in text
@@ -219,7 +219,7 @@ def test_a_broken_pipe_is_no_traceback(run):
 
     command = f"{sys.executable} -m kvinspect align configs/ --format json --all-layers | head -c 10"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, cwd=ROOT, check=False)
-    assert done.stderr == ""
+    assert "Traceback" not in done.stderr
 
 
 def test_an_internal_error_is_one_line_that_says_how_to_report_it(run, tmp_path):

@@ -27,13 +27,21 @@ SURPRISES = [
     "a: on", "a: 1e-06", "a: 1.5e+3", "a: 22:22", "a: 017", "a: 0o17", "a: 0x1F", "a: 1_000", "a: .inf", "a: ~", "a: 2024-01-01",
     "a: yes\nb: no", "a: 'on'", "a: +12", "a: -0", "a: 0", "a: 08", "a: 12e03", "a: !!str 12", "a: |\n  x\n  y", "a: >-\n  x\n  y",
     "? a\n: b", "[1, 2, {a: b}]", "a: &x [1]\nb: *x", "a: &x {k: 1, l: 2}\nb: {<<: *x, k: 3}", "b: {<<: [{a: 1}, {a: 2, c: 3}]}",
-    "2: a\ntrue: b\nnull: c", "a: 0b11", "a: 190:20:30", "a: 1.", "a: !!int 3", "a: ''", "a: \"\\u263A\"",
+    "a: 0b11", "a: 190:20:30", "a: 1.", "a: !!int 3", "a: ''", "a: \"\\u263A\"",
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize("text", SURPRISES)
 def test_yaml_surprises_are_read_as_the_engine_reads_them(text):
     assert parse(text, "x.yaml").value == yaml.safe_load(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"), [("2: a", "2,"), ("true: b", "true,"), ("? [a]\n: b", "a list or a mapping")]
+)
+def test_a_key_that_is_no_word_is_an_error(text, found):
+    with pytest.raises(DocumentError, match=f": expected a word as key, found {found}"):
+        parse(text, "x.yaml")
 
 
 @given(values)
@@ -81,8 +89,8 @@ BOMB = "a0: &a0 [x,x,x,x,x,x,x,x,x]\n" + "".join(
 )
 MERGES = "b: &b\n" + "".join(f"  k{i}: 1\n" for i in range(1000)) + "".join(f"m{i}: {{<<: *b}}\n" for i in range(1000))
 HOSTILE = {
-    "alias-bomb.yaml": (BOMB, "at most 150000 values"),
-    "merge-bomb.yaml": (MERGES, "at most 150000 values"),
+    "alias-bomb.yaml": (BOMB, "at most 50000 values"),
+    "merge-bomb.yaml": (MERGES, "at most 50000 values"),
     "self-alias.yaml": ("a: &a [*a]", "stands inside what it repeats"),
     "self-merge.yaml": ("a: &a {<<: *a}", "merges itself"),
     "deep.yaml": ("[" * 100_000, "nesting depth"),
@@ -90,23 +98,23 @@ HOSTILE = {
     "deep-block.yaml": ("- " * 20_000 + "x", "nesting depth"),
     "deep.json": ("[" * 100_000, "at most 50 levels"),
     "deep-enough.json": ("[" * 60 + "]" * 60, "at most 50 levels"),
-    "wide.json": ("[" + "1," * 200_000 + "1]", "at most 150000 values"),
+    "wide.json": ("[" + "1," * 200_000 + "1]", "at most 50000 values"),
     "digits.yaml": ("a: " + "9" * 100_000, "a number of 100000 characters"),
     "hex-digits.yaml": ("a: 0x" + "f" * 100_000, "a number of 100002 characters"),
     "sexagesimal.yaml": ("a: 1" + ":59" * 5000, "a number of"),
     "digits.json": ('{"a": ' + "9" * 100_000 + "}", "a number of 100000 characters"),
-    "large.yaml": ("# x\n" * 100_000, "at most 393216 bytes"),
+    "large.yaml": ("# x\n" * 100_000, "at most 262144 bytes"),
     "duplicate.yaml": ("a: 1\nb:\n  c: 1\n  c: 2\n", "4:3: b: the key 'c' stands here twice"),
     "duplicate.json": ('{"a": {"b": 1,\n "b": 2}}', "2:2: a.b: the key 'b' stands here twice"),
     "tag.yaml": ("a: !!python/object/apply:os.system [ls]", "the tag tag:yaml.org,2002:python"),
     "set.yaml": ("a: !!set {x}", "the tag"),
     "date.yaml": ("a: 2024-99-99", "cannot be read"),
     "control.yaml": ("a: b\nc: \x07", "2:4: expected readable text, found the control character U+0007"),
-    "two.yaml": ("a: 1\n---\nb: 2\n", "2:1: no YAML"),
-    "tab.yaml": ("a:\n\t- 1", "2:1: no YAML"),
+    "two.yaml": ("a: 1\n---\nb: 2\n", "2:1: not valid YAML"),
+    "tab.yaml": ("a:\n\t- 1", "2:1: not valid YAML"),
     "list-key.yaml": ("? [1]\n: 2", "expected a word as key"),
     "unknown-alias.yaml": ("a: *b", "undefined alias"),
-    "half.json": ('{"a": [1, 2', "no JSON"),
+    "half.json": ('{"a": [1, 2', "not valid JSON"),
 }
 
 

@@ -5,6 +5,7 @@ import json
 import pytest
 
 import kvinspect
+from conftest import ROOT
 
 
 def test_k_v_first_and_blocks_first_views_are_restrided_onto_k_v_first_storage(whisper):
@@ -119,3 +120,73 @@ def test_unavailable_backends_are_the_engines_refusal(whisper):
     whisper["kv_cache_config"]["kv_cache_groups"][1]["backend"] = "NO_ATTENTION"
     answer = kvinspect.align(whisper).to_dict()
     assert (answer["decision"], answer["reason"]["type"]) == ("refused", "ModuleNotFoundError")
+
+
+def with_spec(**spec):
+    base = {"kind": "full_attention", "block_size": 16, "num_kv_heads": 2, "head_size": 64, "dtype": "float16"}
+    group = {"layer_names": ["a"], "backend": "FLASH_ATTN", "kv_cache_spec": {**base, **spec}}
+    return {"engine": "0.27", "kv_cache_config": {"num_blocks": 4, "kv_cache_groups": [group]}}
+
+
+def test_a_page_smaller_than_its_padding_is_a_refusal_even_where_no_view_asks():
+    made = with_spec(kind="encoder_only_attention", page_size_padded=8)
+    made["kv_cache_config"]["kv_cache_tensors"] = [{"size": 8192, "shared_by": ["a"]}]
+    answer = kvinspect.align(made)
+    assert (answer.decision, answer.refusal.type) == ("refused", "AssertionError")
+
+
+def test_a_page_of_no_bytes_is_the_engines_division_by_zero():
+    made = with_spec(kind="mla_attention", compress_ratio=100, num_kv_heads=1, head_size=576)
+    answer = kvinspect.align(made)
+    assert (answer.decision, answer.refusal.stage, answer.refusal.type) == ("refused", "placement", "ZeroDivisionError")
+
+
+def test_a_backend_that_takes_no_block_size_is_refused():
+    made = with_spec()
+    made["backends"] = {"FLASH": {"kv_cache_shape": ["num_blocks", 64], "supported_kernel_block_sizes": []}}
+    made["kv_cache_config"]["kv_cache_groups"][0]["backend"] = "FLASH"
+    assert kvinspect.align(made).refusal.stage == "init_attn_backend"
+
+
+def test_a_tensor_that_holds_fewer_blocks_is_a_finding():
+    made = with_spec()
+    made["kv_cache_config"]["kv_cache_tensors"] = [{"size": 3 * 8192, "shared_by": ["a"]}]
+    answer = kvinspect.align(made)
+    assert [finding["kind"] for finding in answer.findings] == ["too-few-blocks"]
+    assert not answer.clean
+
+
+def test_every_unknown_name_is_told_at_once(whisper):
+    groups = whisper["kv_cache_config"]["kv_cache_groups"]
+    groups[0]["backend"], groups[1]["backend"] = "ROCM_ATN", "TRITON_ATN"
+    groups[0]["kv_cache_spec"]["kv_quant_mode"] = "FP8_PER_TENSR"
+    whisper["cache_dtype"] = "fp9"
+    whisper["encoder_attention_groups"] = [{"backend": "NOBODY", "layer_names": ["e"]}]
+    with pytest.raises(kvinspect.DocumentError) as caught:
+        kvinspect.align(whisper)
+    assert [error.nearest for error in caught.value.errors] == ["fp8", "ROCM_ATTN", "TRITON_ATTN", "", "FP8_PER_TENSOR"]
+
+
+def test_a_dump_with_tuples_is_read_as_lists(whisper):
+    groups = whisper["kv_cache_config"]["kv_cache_groups"]
+    whisper["kv_cache_config"]["kv_cache_groups"] = tuple({**g, "layer_names": tuple(g["layer_names"])} for g in groups)
+    assert kvinspect.align(whisper).decision == "restrided"
+    del whisper["kv_cache_config"]["kv_cache_groups"][0]["backend"]
+    with pytest.raises(kvinspect.DocumentError, match="has no backend"):
+        kvinspect.align(whisper)
+
+
+@pytest.mark.parametrize("number", [0, -3, 2.5, "4"])
+def test_a_number_of_blocks_below_one_is_a_wrong_call(whisper, number):
+    with pytest.raises(ValueError, match="whole number"):
+        kvinspect.align(whisper, num_blocks=number)
+
+
+def test_a_refusal_and_a_conflict_say_which_entries_are_responsible():
+    answer = kvinspect.align(ROOT / "configs" / "whisper-large-v3-rocm-0.27.yaml")
+    assert all(":" in where and where.endswith(".backend") for where in answer.tensors[0].where)
+    unsound = kvinspect.align(ROOT / "examples" / "rocm-hybrid.yaml")
+    assert [where.rpartition(" ")[2] for where in unsound.tensors[0].where] == [
+        "kv_cache_config.kv_cache_groups[0].backend",
+        "kv_cache_config.kv_cache_groups[1]",
+    ]

@@ -9,21 +9,26 @@ from conftest import SHARED, golden_module, lines
 
 pytestmark = pytest.mark.shared
 
-RELEASES = ("0.25.1", "0.27.1", "0.28.0")
+GOLDEN = {
+    "align": ("0.25.1", "0.27.1", "0.28.0"),
+    "cg_support": ("0.27.1",),
+    "mm_prefix": ("0.27.1",),
+}
 
 
 def cases():
-    for release in RELEASES:
-        path = SHARED / "golden" / f"align-{release}.jsonl"
-        for number, case in enumerate(lines(path) if path.exists() else [], 1):
-            yield pytest.param(case, id=f"{release}:{number}:{case['category']}")
+    for kind, releases in GOLDEN.items() if SHARED.is_dir() else ():
+        for release in releases:
+            rows = lines(SHARED / "golden" / f"{kind.replace('_', '-')}-{release}.jsonl")
+            for number, case in enumerate(rows, 1):
+                yield pytest.param(kind, case, id=f"{kind}:{release}:{number}:{case['category']}")
 
 
-@pytest.mark.parametrize("case", list(cases()))
-def test_align_equals_the_engine(case):
-    check, golden = golden_module(), case["align"]
+@pytest.mark.parametrize(("kind", "case"), list(cases()))
+def test_the_answer_equals_the_engines(kind, case):
+    check, golden = golden_module(), case[kind]
     try:
-        answer = kvinspect.align(case["document"]).to_dict()
+        answer = getattr(kvinspect, kind)(case["document"]).to_dict()
     except kvinspect.DocumentError:
         assert golden.get("stage") in check.EARLY
         return

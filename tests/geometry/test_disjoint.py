@@ -2,14 +2,15 @@
 
 from itertools import product
 
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from kvinspect.geometry import StridedView, contiguous_strides
-from kvinspect.geometry.disjoint import meeting
-from kvinspect.geometry.runs import block_bytes, shared_bytes
+from kvinspect.geometry.disjoint import gaps, meeting
+from kvinspect.geometry.runs import Intricate, block_bytes, shared_bytes
 
-STORAGE = 1 << 20
+STORAGE = 1 << 60
 
 
 def byte_map(view, block_dim, num_blocks, kernel_blocks):
@@ -109,3 +110,23 @@ def test_blocks_beyond_64_bits():
     assert met is not None
     assert met.blocks == (1, 0)
     assert met.byte == 16
+
+
+def scattered(count, blocks):
+    """One layer whose heads lie around the blocks: [count, blocks, 8], blocks in the middle."""
+    stride = (blocks * 8, 8, 1)
+    return block_bytes(StridedView((count, blocks, 8), stride, 0, 2, STORAGE), 1, blocks)
+
+
+def test_pieces_beyond_number_are_proved_apart_without_listing_them():
+    many = scattered(50_000_000, 4)
+    assert meeting(many, many) is None
+    assert gaps(many, many) == [(-15, 15)]
+
+
+def test_what_would_take_too_long_is_said():
+    many = scattered(400_000, 4)
+    with pytest.raises(Intricate):
+        many.runs(0)
+    with pytest.raises(Intricate):
+        meeting(many, many._replace(dims=((400_000, 80),), block_stride=20))

@@ -55,6 +55,7 @@ def test_a_cell_tells_which_block_lies_on_its_bytes(drawn):
     )
 
 
+@pytest.mark.shared
 def test_states_of_a_state_space_layer_are_cells_of_their_own():
     document = json.loads((SHARED / "oracle/findings/align-05-mamba-kv-first-unsound.json").read_text())
     answer = kvinspect.align({**document, "engine": "0.25"})
@@ -116,4 +117,5 @@ def test_the_pictures_in_the_docs_are_what_the_program_draws(run):
 PICTURES = {
     "kvinspect map configs/whisper-large-v3-rocm.yaml": "whisper-rocm.svg",
     "kvinspect map examples/rocm-hybrid.yaml": "rocm-hybrid.svg",
+    "kvinspect mm-prefix configs/gemma-3-27b-two-images.yaml": "gemma-3-two-images.svg",
 }

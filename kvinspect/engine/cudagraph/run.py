@@ -27,6 +27,7 @@ def cg_support_document(document: Document, release: Release, setting: Setting) 
     try:
         decision = decide(document, release)
     except Refused as refused:
+        refused.where = document.where(refused.path) if refused.path else ""
         return CGSupportAnswer(setting, requested, refusal=refused)
     start_up, graphs = _captured(document, release, decision)
     return CGSupportAnswer(

@@ -1,0 +1,75 @@
+"""The command `cg-support` as a process."""
+
+import json
+
+import pytest
+
+LLAMA = "configs/llama-3.1-8b-eagle3.yaml"
+HYBRID = "configs/qwen3-next-80b-a3b-256-seqs.yaml"
+
+
+def test_the_ladder_names_the_culprit_the_way_down_and_the_way_back(run):
+    done = run("cg-support", LLAMA)
+    assert done.returncode == 0
+    text = " ".join(done.stdout.split())
+    assert "FULL_AND_PIECEWISE asked for → PIECEWISE" in text
+    assert "↓ UNIFORM_SINGLE_TOKEN_DECODE" in text
+    assert "Least support: UNIFORM_SINGLE_TOKEN_DECODE, because of FlashInferBackend." in text
+    assert "↓ PIECEWISE: with speculative decoding a decode has 4 tokens" in text
+    assert "To get FULL_AND_PIECEWISE, one of these:" in text
+    assert "no speculative decoding" in text
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 200])
+@pytest.mark.parametrize("arguments", [[LLAMA], [], ["--matrix"]])
+def test_nothing_is_wider_than_the_terminal(run, width, arguments):
+    lines = run("cg-support", *arguments, env={"COLUMNS": str(width)}).stdout.splitlines()
+    assert max(map(len, lines)) <= width
+
+
+def test_json_is_the_answer_of_the_settled_format(run):
+    answer = json.loads(run("cg-support", LLAMA, "--format", "json").stdout)
+    assert answer["schema_version"] == 1
+    assert {"kv_cache_group_id", "backend", "support", "narrowed", "why"} <= answer["groups"][0].keys()
+    assert (answer["min_cg_support"], answer["min_cg_attn_backend"]) == (
+        "UNIFORM_SINGLE_TOKEN_DECODE",
+        "FlashInferBackend",
+    )
+    assert (answer["requested_mode"], answer["resolved_mode"]) == ("FULL_AND_PIECEWISE", "PIECEWISE")
+    assert answer["steps"][0].keys() == {"from", "to", "why"}
+
+
+def test_exit_codes(run):
+    assert run("cg-support", LLAMA, "--quiet").returncode == 0
+    assert run("cg-support", LLAMA, "--quiet", "--strict").returncode == 1
+    assert run("cg-support", HYBRID, "--quiet").returncode == 1
+    assert run("cg-support", LLAMA, "--engine", "0.1").returncode == 2
+    assert run("cg-support", "--backend", "NONE").returncode == 2
+    assert run("cg-support", "--platform", "vax").returncode == 2
+    assert run("cg-support", "docs/").returncode == 2
+
+
+def test_without_a_file_the_backends_are_told(run):
+    text = run("cg-support", "--engine", "0.28").stdout
+    assert "FLASHINFER_MLA_SPARSE_SM120" in text
+    assert "decode context parallel size above 1" in text
+    one = run("cg-support", "--engine", "0.28", "--backend", "TritonAttentionBackend", "--format", "json")
+    assert [row["backend"] for row in json.loads(one.stdout)["backends"]] == ["TRITON_ATTN"]
+
+
+def test_the_matrix_of_a_file_is_under_its_settings(run):
+    plain = json.loads(run("cg-support", "--matrix", "--format", "json").stdout)
+    spec = json.loads(run("cg-support", LLAMA, "--matrix", "--format", "json").stdout)
+    assert (plain["under"]["query_len"], spec["under"]["query_len"]) == (1, 4)
+    assert len(spec["matrix"]) == 20
+
+
+@pytest.mark.parametrize("how", ["table", "markdown", "json", "yaml"])
+def test_foreign_names_cannot_break_out(run, how, whisper):
+    evil = "a\x1b[31m|`*<b>\n::error::x"
+    whisper["kv_cache_config"]["kv_cache_groups"][0]["layer_names"] = [evil]
+    text = run("cg-support", "-", "--format", how, stdin=json.dumps(whisper)).stdout
+    assert "\x1b" not in text
+    assert "<b>" not in text or how != "markdown"
+    assert not any(line.lstrip().startswith("::") for line in text.splitlines())
