@@ -3,25 +3,19 @@
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from kvinspect.api import (
-        AlignAnswer,
-        AttentionCGSupport,
-        AttentionCGSupportInfo,
-        CGSupportAnswer,
-        CUDAGraphMode,
-        DeviceAnswer,
-        DeviceError,
-        Document,
-        DocumentError,
-        InternalError,
-        MMPrefixAnswer,
-        align,
-        cg_support,
-        cg_support_matrix,
-        cg_support_table,
-        load,
-        mm_prefix,
-    )
+    from kvinspect.api.align import align
+    from kvinspect.api.asking import load
+    from kvinspect.api.cg_support import cg_support, cg_support_matrix, cg_support_table
+    from kvinspect.api.mm_prefix import mm_prefix
+    from kvinspect.api.on_device import InternalError
+    from kvinspect.device.choose import DeviceError
+    from kvinspect.document.document import Document
+    from kvinspect.document.problem import DocumentError
+    from kvinspect.engine.answer import AlignAnswer, DeviceAnswer
+    from kvinspect.engine.cudagraph.answer import CGSupportAnswer
+    from kvinspect.engine.cudagraph.mode import CUDAGraphMode
+    from kvinspect.engine.cudagraph.support import AttentionCGSupport, AttentionCGSupportInfo
+    from kvinspect.engine.mm_prefix.answer import MMPrefixAnswer
 
 __version__ = "0.1.0"
 __all__ = [
@@ -44,11 +38,32 @@ __all__ = [
     "mm_prefix",
 ]
 
+_HOMES = {
+    "align": "api.align",
+    "load": "api.asking",
+    "cg_support": "api.cg_support",
+    "cg_support_matrix": "api.cg_support",
+    "cg_support_table": "api.cg_support",
+    "mm_prefix": "api.mm_prefix",
+    "InternalError": "api.on_device",
+    "DeviceError": "device.choose",
+    "Document": "document.document",
+    "DocumentError": "document.problem",
+    "AlignAnswer": "engine.answer",
+    "DeviceAnswer": "engine.answer",
+    "CGSupportAnswer": "engine.cudagraph.answer",
+    "CUDAGraphMode": "engine.cudagraph.mode",
+    "AttentionCGSupport": "engine.cudagraph.support",
+    "AttentionCGSupportInfo": "engine.cudagraph.support",
+    "MMPrefixAnswer": "engine.mm_prefix.answer",
+}
+"""Public name → the module below this one that has it; a call imports no more than it needs."""
+
 
 def __getattr__(name: str) -> Any:
-    """The names of `kvinspect.api`, imported when the first of them is asked for."""
-    if name not in __all__:
+    """A public name, its module imported when it is asked for."""
+    if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from kvinspect import api
+    from importlib import import_module
 
-    return getattr(api, name)
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from kvinspect.device.choose import Choice, choose
+from kvinspect.device.choose import Choice, UnknownDevice, choose
 from kvinspect.engine.answer import AlignAnswer, DeviceAnswer, LayerAnswer, ReadBack
 from kvinspect.engine.reshape import LayerView
 from kvinspect.engine.soundness import Pattern, first_meeting, pattern
@@ -28,10 +28,10 @@ class InternalError(Exception):
 def device_for(word: str, verify: bool) -> tuple[Choice, int | None]:
     """(the device for a word, how many bytes may be taken of it). The experiment needs one, if only the host.
 
-    Raises ValueError for a word that is no device, DeviceError where it is not there.
+    Raises UnknownDevice for a word that is no device, DeviceError where it is not there.
     """
     if verify and word == "meta":
-        raise ValueError("meta tensors hold nothing that could be read back")
+        raise UnknownDevice("meta tensors hold nothing that could be read back")
     chosen = choose(word)
     if verify and chosen.is_none:
         return choose("cpu"), CPU_BYTES

@@ -62,7 +62,7 @@ def align(
 
 
 def _answer(document: Document, engine: str | None, device: str, num_blocks: int | None, verify: bool) -> AlignAnswer:
-    from kvinspect import api
+    from kvinspect.api import align as api
     from kvinspect.cli.progress import progress_bar
     from kvinspect.device.choose import UnknownDevice
 

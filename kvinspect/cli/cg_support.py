@@ -43,7 +43,7 @@ def cg_support(
 
     Ends with 1 where the engine refuses, 2 where a document cannot be judged.
     """
-    from kvinspect import api
+    from kvinspect.api import cg_support as api
     from kvinspect.report import cg_support as report
 
     if not files:
@@ -63,7 +63,7 @@ def cg_support(
 
 def _reference(engine: str | None, backend: str | None, platform: str, matrix: bool) -> Report:
     """What can be said without a document: the backends of a release, or the matrix under vLLM's defaults."""
-    from kvinspect import api
+    from kvinspect.api import cg_support as api
     from kvinspect.report import cg_support as report
 
     if matrix:

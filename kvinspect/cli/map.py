@@ -49,7 +49,7 @@ def draw(
 
     The bytes of a few blocks are shown, before and after the alignment where it changes something.
     """
-    from kvinspect import api
+    from kvinspect.api import align as api
 
     answer = api.align(file, engine=engine)
     if answer.refusal is not None and not answer.layers:

@@ -50,7 +50,7 @@ def mm_prefix(
     Draws who sees whom: causally, within the window, and both ways inside a range. Ends with 1 where something is odd
     about the features, 2 where a document cannot be judged.
     """
-    from kvinspect import api
+    from kvinspect.api import mm_prefix as api
     from kvinspect.report.mask.page import page
 
     answers, codes = answers_of(files, "multimodal", lambda found: api.mm_prefix(found, engine=engine))

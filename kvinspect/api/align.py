@@ -1,0 +1,46 @@
+"""`kvinspect.align`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kvinspect.api.asking import Origin, ask, placed
+from kvinspect.api.on_device import device_for, made_on
+from kvinspect.engine.answer import AlignAnswer
+from kvinspect.engine.run import align_document
+
+if TYPE_CHECKING:
+    from kvinspect.device.read_back import Progress
+
+
+def align(
+    document: Origin,
+    *,
+    engine: str | None = None,
+    device: str = "none",
+    num_blocks: int | None = None,
+    verify: bool = False,
+    progress: Progress | None = None,
+) -> AlignAnswer:
+    """The views that vLLM makes of a document's KV cache, and what its alignment decides about shared ones.
+
+    `engine` is a release (`0.27`) and wins over the document's; `num_blocks` replaces the document's number of blocks.
+    With a `device` (auto, cuda, cuda:N, cpu, meta) the tensors are made there and compared with the computed views;
+    `verify` also writes block IDs through each view and reads them back through the others, on the host where no
+    device is chosen. `progress` is told (bytes moved, bytes to move) meanwhile.
+
+    Raises DocumentError where the document cannot be used, or names a release or backend that nobody knows; ValueError
+    for a word that is no device or a number of blocks below 1; DeviceError where the device is not there or too small;
+    InternalError where torch or the experiment disagrees with us.
+    """
+    if num_blocks is not None and (not isinstance(num_blocks, int) or num_blocks < 1):
+        raise ValueError(f"num_blocks is a whole number from 1 on, not {num_blocks!r}")
+    asked = ask(document, "kv_cache_config", "align", engine, num_blocks)
+    chosen, limit = device_for(device, verify)
+
+    def run(blocks: int) -> AlignAnswer:
+        return align_document(asked.document, asked.release, asked.setting._replace(num_blocks=blocks))
+
+    with placed(asked.document):
+        answer = run(asked.setting.num_blocks)
+        return answer._replace(device=made_on(chosen, limit, answer, run, verify, progress))

@@ -1,0 +1,108 @@
+"""How every call begins: the document, the release whose rules apply, and every name that it does not know."""
+
+from __future__ import annotations
+
+import pathlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+from kvinspect.document.document import Document
+from kvinspect.document.load import load as load_document
+from kvinspect.document.problem import DocumentError, Problem
+from kvinspect.engine import releases
+from kvinspect.engine.answer import Setting
+from kvinspect.engine.refusal import Unknown
+from kvinspect.engine.releases import Release
+from kvinspect.engine.situation import DEFAULT_CAPABILITY
+from kvinspect.engine.unknown import unknown_names
+from kvinspect.geometry.runs import Intricate
+
+Origin = str | pathlib.Path | Mapping[str, Any] | Document
+
+
+def load(origin: Origin, name: str | None = None) -> Document:
+    """Read and validate a document: a YAML or JSON file, `-` for standard input, or the mapping itself.
+
+    `name` stands for the file in messages. Raises DocumentError with every problem that was found.
+    """
+    return load_document(origin, name)
+
+
+class Asked(NamedTuple):
+    """A document, and the rules under which it is answered."""
+
+    document: Document
+    release: Release
+    setting: Setting
+
+
+def ask(origin: Origin, key: str, command: str, engine: str | None, num_blocks: int | None = None) -> Asked:
+    """A document with the key that a command needs, and the release whose rules apply."""
+    loaded = load(origin)
+    loaded.require(key, command)
+    _known_runner(loaded)
+    with placed(loaded):
+        called, version, why = releases.chosen(engine, loaded.model.engine)
+    release = releases.release(version)
+    unknown = [_problem(name) for name in unknown_names(loaded, release)]
+    if unknown:
+        raise DocumentError(loaded.source.placed(unknown))
+    setting = _setting(loaded, called, version, why, loaded.num_blocks if num_blocks is None else num_blocks)
+    return Asked(loaded, release, setting)
+
+
+def release_of(engine: str | None) -> tuple[str, Release]:
+    """(what a release is called, the release) without a document. Raises DocumentError for an unknown one."""
+    with placed(None):
+        called, version, _ = releases.chosen(engine, None)
+    return called, releases.release(version)
+
+
+@contextmanager
+def placed(document: Document | None) -> Iterator[None]:
+    """What nobody knows as an error with its place in the document."""
+    try:
+        yield
+    except Unknown as unknown:
+        raise _error(document, unknown) from None
+    except Intricate as intricate:
+        assert document is not None
+        problem = Problem(("kv_cache_config",), message=f"cannot be judged: {intricate}", kind="intricate")
+        raise document.error(problem) from None
+
+
+def _known_runner(document: Document) -> None:
+    runner = document.model.model_runner
+    if runner != "v2":
+        hint = "kvinspect knows vllm/v1/worker/gpu (v2) only, so nothing can be said about this document"
+        problem = Problem(("model_runner",), expected="v2", found=f'"{runner}"', hint=hint, kind="unknown-runner")
+        raise document.error(problem)
+
+
+def _setting(document: Document, called: str, version: str, why: str, num_blocks: int) -> Setting:
+    model = document.model
+    return Setting(
+        source=document.source.name,
+        engine=called,
+        release=version,
+        engine_source=why,
+        model_runner=model.model_runner,
+        platform=model.platform,
+        device_capability=model.device_capability or DEFAULT_CAPABILITY[model.platform],
+        kv_cache_layout=model.kv_cache_layout,
+        num_blocks=num_blocks,
+    )
+
+
+def _problem(unknown: Unknown) -> Problem:
+    found = f'"{unknown.found}"'
+    return Problem(unknown.path, expected=unknown.expected, found=found, nearest=unknown.nearest, kind=unknown.kind)
+
+
+def _error(document: Document | None, unknown: Unknown) -> DocumentError:
+    """What nobody knows, placed in the document, or at the word that the caller gave."""
+    problem = _problem(unknown)
+    if document is not None and unknown.path:
+        return document.error(problem)
+    return DocumentError([problem._replace(source="backend" if unknown.kind == "unknown-backend" else "engine")])
