@@ -1,0 +1,196 @@
+"""The alignment of every allocation and whether it is sound; allocations alike are judged once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from kvinspect.document.document import GROUPS, Tensor
+from kvinspect.document.problem import Path
+from kvinspect.engine import align, why
+from kvinspect.engine.answer import TensorAnswer
+from kvinspect.engine.cache import Cache
+from kvinspect.engine.refusal import Refused
+from kvinspect.engine.reshape import LayerView
+from kvinspect.engine.soundness import Conflict, conflict, self_conflict
+from kvinspect.engine.specs import AttentionSpec
+
+
+class Judged(NamedTuple):
+    """What the alignment made of the allocations of a cache."""
+
+    kinds: tuple[tuple[TensorAnswer, ...], ...]
+    """The allocations, those that differ in the names of their layers alone together."""
+    views: Mapping[str, LayerView]
+    """Each layer's view behind the alignment."""
+    decisions: Mapping[str, str]
+    """The decision about each layer about which one was taken."""
+    refusal: Refused | None
+    """The first refusal."""
+
+    @property
+    def tensors(self) -> tuple[TensorAnswer, ...]:
+        """The allocations in their order."""
+        return tuple(sorted((tensor for kind in self.kinds for tensor in kind), key=lambda tensor: tensor.id))
+
+
+def judge(cache: Cache) -> Judged:
+    """Align and prove the allocations of a cache whose views have been built."""
+    return _Judge(cache).judged()
+
+
+class _Judge:
+    def __init__(self, cache: Cache) -> None:
+        self.cache = cache
+        self.group_of = {layer: group for group in cache.flat for layer in group.layer_names}
+        self.packed = [layer for tensor in cache.tensors if tensor.block_stride for layer in self._on(tensor)]
+        self.after: dict[str, LayerView] = {}
+        """Filled by the alignment of all allocations, before any is proved: packed ones lie on the same bytes."""
+
+    def judged(self) -> Judged:
+        kinds = self._kinds()
+        outcomes = self._aligned([members[0] for members in kinds])
+        decisions: dict[str, str] = {}
+        for members, outcome in zip(kinds, outcomes, strict=True):
+            for tensor in members:
+                names = dict(zip(members[0].shared_by, tensor.shared_by, strict=True))
+                self.after.update((names[layer], view) for layer, view in outcome.views.items())
+                decisions.update((names[layer], said) for layer, said in outcome.decisions.items())
+        pairs = zip(kinds, outcomes, strict=True)
+        answers = tuple(tuple(_renamed(self._tensor(m[0], o), m)) for m, o in pairs)
+        first = next((outcome.refusal for outcome in outcomes if outcome.refusal), None)
+        return Judged(answers, self.after, decisions, first)
+
+    def _kinds(self) -> list[list[Tensor]]:
+        """Allocations together whose layers have the same views, groups and entries; a packed one is by itself."""
+        kinds: dict[object, list[Tensor]] = {}
+        for tensor in self.cache.tensors:
+            layers = tuple((self.cache.views.get(n), self._group_id(n), self._path(n)) for n in tensor.shared_by)
+            packed = tensor.id if tensor.block_stride else -1
+            kinds.setdefault((tensor.size, packed, layers, self._page_aligned(tensor)), []).append(tensor)
+        return list(kinds.values())
+
+    def _group_id(self, layer: str) -> int:
+        group = self.group_of.get(layer)
+        return -1 if group is None else group.kv_cache_group_id
+
+    def _aligned(self, tensors: Sequence[Tensor]) -> list[align.TensorOutcome]:
+        """What the alignment does; where the engine cannot even ask for the block dims, it refuses every allocation."""
+        step = align.align_hybrid if self._is_hybrid() else align.align_mixed
+        try:
+            subject = self._subject()
+        except Refused as refused:
+            refused.stage = "align"
+            return [align.TensorOutcome(self._on(tensor), {}, refused) for tensor in tensors]
+        return [step(tensor, subject) for tensor in tensors]
+
+    def _on(self, tensor: Tensor) -> dict[str, LayerView]:
+        return {layer: self.cache.views[layer] for layer in tensor.shared_by if layer in self.cache.views}
+
+    def _subject(self) -> align.Subject:
+        """Block dims as the engine asks for them at this step. Raises Refused where a backend's shape has none."""
+        layers = [layer for layer in self.cache.views if isinstance(self.group_of[layer].spec, AttentionSpec)]
+        dims: dict[str, int] = {}
+        for layer in layers:
+            dim = self.cache.views[layer].block_dim
+            dims[layer] = self.cache.shaper.block_dim(self.group_of[layer]) if dim is None else dim
+        return align.Subject(self.cache.views, dims, self.cache.shaper.page_aligned)
+
+    def _is_hybrid(self) -> bool:
+        kinds = {isinstance(self.group_of[layer].spec, AttentionSpec) for layer in self.cache.views}
+        return self.cache.release.hybrid_step and kinds == {True, False}
+
+    def _tensor(self, tensor: Tensor, outcome: align.TensorOutcome) -> TensorAnswer:
+        attention = [
+            layer
+            for layer in tensor.shared_by
+            if layer in self.cache.views and isinstance(self.group_of[layer].spec, AttentionSpec)
+        ]
+        dims = tuple(sorted({dim for layer in attention if (dim := self.cache.views[layer].block_dim) is not None}))
+        decision = self._decision(tensor, outcome, attention, dims)
+        before_known, before = self._conflict(tensor, self.cache.views)
+        known, after = self._conflict(tensor, self.after)
+        judged = known and decision != "refused"
+        users = {layer: self.group_of[layer].backend.name for layer in tensor.shared_by if layer in self.cache.views}
+        return TensorAnswer(
+            id=tensor.id,
+            size=tensor.size,
+            shared_by=tensor.shared_by,
+            block_dims=dims,
+            decision=decision,
+            why=why.tensor(tensor, decision, users, outcome, self.cache.views, self._page_aligned(tensor)),
+            sound_before=before is None if before_known else None,
+            conflict_before=before,
+            sound=after is None if judged else None,
+            conflict=after if judged else None,
+            self_conflict=self_conflict(self.after, list(self._on(tensor)), self.cache.num_blocks) if judged else None,
+            refusal=outcome.refusal if decision == "refused" else None,
+            offset=tensor.offset,
+            block_stride=tensor.block_stride,
+            num_blocks=self._held(tensor),
+            where=self._where(outcome, after),
+        )
+
+    def _held(self, tensor: Tensor) -> int | None:
+        """The blocks of the manager that the smallest view on a tensor holds."""
+        views = self._on(tensor).values()
+        held = [v.parts[0].view.shape[v.block_dim] // v.kernel_blocks for v in views if v.block_dim is not None]
+        return min(held) if held and len(held) == len(views) else None
+
+    def _where(self, outcome: align.TensorOutcome, found: Conflict | None) -> tuple[str, ...]:
+        """The entries that give the layers of a refusal or a conflict their backends."""
+        refused = [layer for layer, said in outcome.decisions.items() if said == align.REFUSED]
+        paths = dict.fromkeys(self._path(layer) for layer in (*refused, *(found.layers if found else ())))
+        return tuple(self.cache.document.where(path) for path in paths)
+
+    def _path(self, layer: str) -> Path:
+        use = self.cache.document.uses.get(layer)
+        return use.path if use else (*GROUPS, self.group_of[layer].kv_cache_group_id)
+
+    def _decision(
+        self, tensor: Tensor, outcome: align.TensorOutcome, attention: Sequence[str], dims: tuple[int, ...]
+    ) -> str:
+        said = set(outcome.decisions.values())
+        if tensor.block_stride > 0:
+            return "packed"
+        if outcome.refusal is not None:
+            return "refused"
+        for word in ("skipped", "restrided"):
+            if word in said:
+                return word
+        if len(attention) < 2:
+            return "unshared"
+        if len(dims) == 1:
+            return "agree"
+        return "page_aligned" if self._page_aligned(tensor) else "untouched"
+
+    def _page_aligned(self, tensor: Tensor) -> bool:
+        return not self.cache.shaper.page_aligned.isdisjoint(tensor.shared_by)
+
+    def _conflict(self, tensor: Tensor, views: Mapping[str, LayerView]) -> tuple[bool, Conflict | None]:
+        """(whether it can be judged, the smallest counterexample on the tensor's bytes)."""
+        mine = list(self._on(tensor))
+        on_it = self.packed if tensor.block_stride > 0 else mine
+        if any(views[layer].block_dim is None for layer in on_it):
+            return False, None
+        return True, conflict(views, on_it, self.cache.num_blocks, mine)
+
+
+def _renamed(answer: TensorAnswer, members: Iterable[Tensor]) -> Iterable[TensorAnswer]:
+    """The answer for one allocation as that for each that is like it."""
+    for tensor in members:
+        if tensor.id == answer.id:
+            yield answer
+            continue
+        names = dict(zip(answer.shared_by, tensor.shared_by, strict=True))
+        yield answer._replace(
+            id=tensor.id,
+            shared_by=tensor.shared_by,
+            conflict=_with_names(answer.conflict, names),
+            conflict_before=_with_names(answer.conflict_before, names),
+            self_conflict=_with_names(answer.self_conflict, names),
+        )
+
+
+def _with_names(found: Conflict | None, names: Mapping[str, str]) -> Conflict | None:
+    return found and found._replace(layers=(names[found.layers[0]], names[found.layers[1]]))
