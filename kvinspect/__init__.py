@@ -6,6 +6,7 @@ if TYPE_CHECKING:
     from kvinspect.api.align import align
     from kvinspect.api.asking import load
     from kvinspect.api.cg_support import cg_support, cg_support_matrix, cg_support_table
+    from kvinspect.api.lint import lint
     from kvinspect.api.mm_prefix import mm_prefix
     from kvinspect.api.on_device import InternalError
     from kvinspect.device.choose import DeviceError
@@ -34,6 +35,7 @@ __all__ = [
     "cg_support",
     "cg_support_matrix",
     "cg_support_table",
+    "lint",
     "load",
     "mm_prefix",
 ]
@@ -44,6 +46,7 @@ _HOMES = {
     "cg_support": "api.cg_support",
     "cg_support_matrix": "api.cg_support",
     "cg_support_table": "api.cg_support",
+    "lint": "api.lint",
     "mm_prefix": "api.mm_prefix",
     "InternalError": "api.on_device",
     "DeviceError": "device.choose",

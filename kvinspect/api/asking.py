@@ -45,7 +45,7 @@ def ask(origin: Origin, key: str, command: str, engine: str | None, num_blocks: 
     with placed(loaded):
         called, version, why = releases.chosen(engine, loaded.model.engine)
     release = releases.release(version)
-    unknown = [_problem(name) for name in unknown_names(loaded, release)]
+    unknown = [name.problem for name in unknown_names(loaded, release)]
     if unknown:
         raise DocumentError(loaded.source.placed(unknown))
     setting = _setting(loaded, called, version, why, loaded.num_blocks if num_blocks is None else num_blocks)
@@ -95,14 +95,9 @@ def _setting(document: Document, called: str, version: str, why: str, num_blocks
     )
 
 
-def _problem(unknown: Unknown) -> Problem:
-    found = f'"{unknown.found}"'
-    return Problem(unknown.path, expected=unknown.expected, found=found, nearest=unknown.nearest, kind=unknown.kind)
-
-
 def _error(document: Document | None, unknown: Unknown) -> DocumentError:
     """What nobody knows, placed in the document, or at the word that the caller gave."""
-    problem = _problem(unknown)
+    problem = unknown.problem
     if document is not None and unknown.path:
         return document.error(problem)
     return DocumentError([problem._replace(source="backend" if unknown.kind == "unknown-backend" else "engine")])

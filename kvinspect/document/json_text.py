@@ -17,8 +17,11 @@ NEWLINE = re.compile(r"\n")
 WORD = re.compile(r"[^\s,\]}]+")
 
 
-def parse_json(text: str) -> tuple[Any, JsonPositions]:
-    """The value of a JSON text. Raises DocumentError with marks, without a file name."""
+def parse_json(text: str) -> tuple[Any, JsonPositions, list[Problem]]:
+    """The value of a JSON text, and the keys that stand twice in it, of which the last counts.
+
+    Raises DocumentError with marks, without a file name.
+    """
     objects = _Objects()
     try:
         value = json.loads(text, object_pairs_hook=objects.made, parse_int=_integer)
@@ -31,9 +34,7 @@ def parse_json(text: str) -> tuple[Any, JsonPositions]:
         raise DocumentError([Problem((), message=str(error), kind="limit")]) from None
     _measure(value)
     positions = JsonPositions(text)
-    if objects.repeated:
-        raise DocumentError(positions.scanned().repeated())
-    return value, positions
+    return value, positions, positions.scanned().repeated() if objects.repeated else []
 
 
 class _Objects:
@@ -114,6 +115,10 @@ class JsonPositions:
             key, node = found
             place = key if at_key and key is not None and depth == len(path) - 1 else node.start
         return self._mark(place)
+
+    def written(self, path: Path) -> str | None:
+        """See `Positions.written`. JSON has no second reading of a word."""
+        return None
 
     def repeated(self) -> list[Problem]:
         """A problem for every key that stands twice in its object."""

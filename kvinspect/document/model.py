@@ -103,6 +103,7 @@ class BackendEntry(Entry):
     ] = None
     supported_kernel_block_sizes: Annotated[list[BlockSize] | None, Rule("absent: any size")] = None
     cudagraph_support: SupportLevel = "NEVER"
+    loads_by_tma: Annotated[Flag, Rule("whether its kernels load by the tensor memory accelerator")] = False
 
 
 @dataclass(slots=True, kw_only=True, eq=False, repr=False)

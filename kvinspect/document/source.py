@@ -14,7 +14,10 @@ from kvinspect.document.problem import DocumentError, Mark, Path, Problem
 
 
 class Positions(Protocol):
-    """Finds the place of a path in a text."""
+    """Finds the place of a path in a text, and how a value was written there."""
+
+    def written(self, path: Path) -> str | None:
+        """The plain text of the scalar at `path`, None where it was quoted, is no scalar or is not there."""
 
     def locate(self, path: Path, at_key: bool) -> Mark | None:
         """The mark of the value at `path` (or of its key), or of the nearest parent that is there."""
@@ -33,10 +36,16 @@ class Source(NamedTuple):
     text: str = ""
     positions: Positions | None = None
     line_end: re.Pattern[str] = JSON_LINE_END
+    repeated: tuple[Problem, ...] = ()
+    """A problem for each key that stands twice, where that was let pass."""
 
     def locate(self, path: Path, at_key: bool = False) -> Mark | None:
         """The mark of `path`, None where the value came without a text."""
         return self.positions.locate(path, at_key) if self.positions else None
+
+    def written(self, path: Path) -> str | None:
+        """The plain text of a scalar, None where it was quoted or came without a text."""
+        return self.positions.written(path) if self.positions else None
 
     def place(self, problem: Problem) -> Problem:
         """The problem with its file, line and column."""
@@ -54,15 +63,15 @@ def line_of(lines: Sequence[str], mark: Mark | None) -> str:
     return lines[mark.line - 1] if mark is not None and 0 < mark.line <= len(lines) else ""
 
 
-def read_source(origin: str | pathlib.Path | Mapping[str, Any], name: str | None = None) -> Source:
+def read_source(origin: str | pathlib.Path | Mapping[str, Any], name: str | None = None, loose: bool = False) -> Source:
     """Read a path, `-` for standard input, or take a mapping as it is.
 
-    Raises DocumentError where the file is not there, not text, too large, or no YAML or JSON.
+    Raises DocumentError where the file is not there, not text, too large, or no YAML or JSON; `loose` as in `parse`.
     """
     if isinstance(origin, Mapping):
         return Source(name or "<document>", plain(origin))
     label = _printable(name or ("<stdin>" if str(origin) == "-" else str(origin)))
-    return parse(_text_of(_bytes_of(str(origin), label), label), label)
+    return parse(_text_of(_bytes_of(str(origin), label), label), label, loose)
 
 
 def plain(value: Any) -> Any:
@@ -85,10 +94,11 @@ def _printable(name: str) -> str:
     return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
-def parse(text: str, name: str) -> Source:
+def parse(text: str, name: str, loose: bool = False) -> Source:
     """The value of a YAML or JSON text, by the name's ending; else as JSON where it begins like it, or as YAML.
 
-    Raises DocumentError: what the first reader says, where none can read it.
+    Raises DocumentError: what the first reader says, where none can read it; a key that stands twice, unless `loose`
+    lets it pass.
     """
     suffix = pathlib.PurePath(name).suffix.lower()
     readers = _READERS.get(suffix) or (_READERS["either"] if text.lstrip()[:1] in ("{", "[") else _READERS[".yaml"])
@@ -96,8 +106,10 @@ def parse(text: str, name: str) -> Source:
     for reader in readers:
         unread = Source(name, None, text, line_end=reader.line_end)
         try:
-            value, positions = reader.read(text)
-            return unread._replace(value=value, positions=positions)
+            value, positions, repeated = reader.read(text)
+            if repeated and not loose:
+                raise DocumentError(repeated)
+            return unread._replace(value=value, positions=positions, repeated=tuple(unread.placed(repeated)))
         except DocumentError as error:
             errors.append(DocumentError(unread.placed(error.errors)))
             if error.errors[0].kind != "syntax":
@@ -105,13 +117,13 @@ def parse(text: str, name: str) -> Source:
     raise errors[0]
 
 
-def _parse_json(text: str) -> tuple[Any, Positions]:
+def _parse_json(text: str) -> tuple[Any, Positions, list[Problem]]:
     from kvinspect.document.json_text import parse_json
 
     return parse_json(text)
 
 
-def _parse_yaml(text: str) -> tuple[Any, Positions]:
+def _parse_yaml(text: str) -> tuple[Any, Positions, list[Problem]]:
     from kvinspect.document.yaml_text import parse_yaml
 
     if len(text) > MAX_YAML_BYTES:
@@ -122,7 +134,7 @@ def _parse_yaml(text: str) -> tuple[Any, Positions]:
 class _Reader(NamedTuple):
     """How a text is read, and what ends a line in it."""
 
-    read: Callable[[str], tuple[Any, Positions]]
+    read: Callable[[str], tuple[Any, Positions, list[Problem]]]
     line_end: re.Pattern[str]
 
 

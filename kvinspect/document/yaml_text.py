@@ -24,8 +24,11 @@ FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udf
 MAP, SEQ, MERGE = (f"tag:yaml.org,2002:{name}" for name in ("map", "seq", "merge"))
 
 
-def parse_yaml(text: str) -> tuple[Any, YamlPositions]:
-    """The value of a text of one YAML document. Raises DocumentError with marks, without a file name."""
+def parse_yaml(text: str) -> tuple[Any, YamlPositions, list[Problem]]:
+    """The value of a text of one YAML document, and the keys that stand twice in it, of which the last counts.
+
+    Raises DocumentError with marks, without a file name.
+    """
     loader = Loader(text)
     try:
         root = loader.get_single_node()
@@ -37,9 +40,9 @@ def parse_yaml(text: str) -> tuple[Any, YamlPositions]:
         raise DocumentError([_too_deep((), None)]) from None
     finally:
         loader.dispose()
-    if reader.problems:
+    if any(problem.kind != "duplicate-key" for problem in reader.problems):
         raise DocumentError(reader.problems)
-    return value, YamlPositions(root)
+    return value, YamlPositions(root), reader.problems
 
 
 class _Reader:
@@ -170,6 +173,14 @@ class YamlPositions:
             wants_key = at_key and depth == len(path) - 1
             mark = mark_of(key) if key is not None and (aliased or wants_key) else mark_of(child)
         return mark
+
+    def written(self, path: Path) -> str | None:
+        """See `Positions.written`."""
+        node = self.root
+        for part in path:
+            node = _child(node, part)[1]
+        is_plain = isinstance(node, yaml.ScalarNode) and not node.style
+        return str(node.value) if is_plain and node is not None else None
 
 
 def _child(node: yaml.Node | None, part: str | int) -> tuple[yaml.Node | None, yaml.Node | None]:

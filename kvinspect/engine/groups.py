@@ -34,7 +34,8 @@ class KVCacheGroup(NamedTuple):
         found = self.spec.by_layer.get(layer)
         if found is None:
             text = f"the layer {layer} is not among the group's kv_cache_specs"
-            raise Refused("KeyError", text, function="init_attn_backend", path=("shared_kv_cache_layers", layer))
+            path = ("shared_kv_cache_layers", layer)
+            raise Refused("KeyError", text, function="init_attn_backend", path=path, kind="sharing-into-uniform")
         return found
 
 

@@ -102,14 +102,19 @@ def _check_model_version(spec: AttentionSpec) -> None:
         raise Refused("AssertionError", f"the model version {spec.model_version} has no sliding window over latents")
 
 
+def unpadded_bytes(spec: LayerSpec, unpadded: UnpaddedPage) -> int:
+    """Bytes that a block of one layer fills, its padding left out."""
+    return spec.states_bytes if isinstance(spec, MambaSpec) else unpadded(spec)
+
+
 def page_size_bytes(spec: LayerSpec, unpadded: UnpaddedPage) -> int:
     """Bytes of a block of one layer, its padding included. Raises Refused where the padding makes it smaller."""
-    size = spec.states_bytes if isinstance(spec, MambaSpec) else unpadded(spec)
+    size = unpadded_bytes(spec, unpadded)
     if spec.page_size_padded is None:
         return size
     if spec.page_size_padded < size:
         text = f"page_size_padded is {spec.page_size_padded} bytes, the page itself {size}"
-        raise Refused("AssertionError", text, function="page_size_bytes")
+        raise Refused("AssertionError", text, function="page_size_bytes", kind="padded-page")
     return spec.page_size_padded
 
 

@@ -56,7 +56,10 @@ def _pools(groups: Sequence[KVCacheGroup], num_blocks: int, unpadded: UnpaddedPa
     if len(set(pages.values())) > 1:
         sizes = ", ".join(f"group {i}: {page}" for i, page in pages.items())
         raise Refused(
-            "AssertionError", f"the groups' pages differ in bytes ({sizes})", function="get_uniform_page_size"
+            "AssertionError",
+            f"the groups' pages differ in bytes ({sizes})",
+            function="get_uniform_page_size",
+            kind="pages-differ",
         )
     page = pages[groups[0].id]
     count = max(len(group.layer_names) for group in groups)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from kvinspect.document.problem import Path
+from kvinspect.document.problem import Path, Problem
 from kvinspect.geometry import ViewError
 
 STAGES = ("spec", "customize_spec", "layout", "placement", "init_attn_backend", "allocate", "reshape", "align")
@@ -16,13 +16,16 @@ class Refused(Exception):
     """The engine would stop here: an answer of ours, not an error.
 
     `type` is the class of the engine's exception, `text` says in our words what is wrong, `path` leads to the entry of
-    the document that causes it, as far as that is known.
+    the document that causes it, as far as that is known. `kind` names what sort of refusal it is, for whoever sorts
+    them.
     """
 
-    def __init__(self, type: str, text: str, *, function: str = "", stage: str = "", path: Path = ()) -> None:
+    def __init__(
+        self, type: str, text: str, *, function: str = "", stage: str = "", path: Path = (), kind: str = ""
+    ) -> None:
         super().__init__(text)
         self.type, self.text, self.function = type, text, function
-        self.stage, self.path = stage, path
+        self.stage, self.path, self.kind = stage, path, kind
         self.where = ""
         """`file:line:column: path` of the entry, filled in by whoever has the document."""
 
@@ -33,6 +36,12 @@ class Unknown(Exception):
     def __init__(self, path: Path, found: str, expected: str, nearest: str = "", kind: str = "unknown") -> None:
         super().__init__(f"{found} is not known; expected {expected}")
         self.path, self.found, self.expected, self.nearest, self.kind = path, found, expected, nearest, kind
+
+    @property
+    def problem(self) -> Problem:
+        """The same as an error of the document, without its place."""
+        found = f'"{self.found}"'
+        return Problem(self.path, expected=self.expected, found=found, nearest=self.nearest, kind=self.kind)
 
 
 @contextmanager

@@ -147,7 +147,7 @@ class Reshaper(NamedTuple):
         if size % page:
             text = f"the allocation's {size} bytes are no whole number of pages of {page} bytes"
             path = ("kv_cache_config", "kv_cache_tensors", place.tensor.id, "size")
-            raise Refused("AssertionError", text, path=path)
+            raise Refused("AssertionError", text, path=path, kind="partial-page")
         return size // page
 
     def _attention_steps(
@@ -195,7 +195,7 @@ def _padded(spec: AttentionSpec, shape: Shape, in_memory: Shape, inverse: Shape,
     """A view that steps from page to page over the padding; the stride is given to each kernel block."""
     if shape[0] != num_blocks:
         text = f"padded pages need the blocks in dim 0, and this shape is {list(shape)} with {num_blocks} blocks"
-        raise Refused("AssertionError", text)
+        raise Refused("AssertionError", text, kind="padded-page")
     strides = list(contiguous_strides(in_memory))
     strides[inverse[0]] = (spec.page_size_padded or 0) // spec.itemsize
     return (("view_dtype", (spec.itemsize,)), ("as_strided", (in_memory, tuple(strides))))

@@ -5,7 +5,7 @@ The engine's `supports_combination`, a last check of some MLA and sink kernels, 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from kvinspect.engine.conditions import Facts, choose
@@ -14,6 +14,10 @@ from kvinspect.engine.specs import LATENT, AttentionSpec
 
 ATTENTION_TYPES = {"encoder_only_attention": "encoder_only", "cross_attention": "encoder_decoder"}
 """Kind of a spec → vLLM's attention type, `decoder` for the others."""
+
+
+PLAIN_DTYPES = ("float16", "bfloat16", "float32")
+"""Dtypes of a cache that is not quantised; a layer with one, beside quantised ones, was left out by the user."""
 
 
 class Ask(NamedTuple):
@@ -37,8 +41,8 @@ class Ask(NamedTuple):
         """What a layer of a spec asks."""
         return cls(
             head_size=spec.head_size,
-            dtype=spec.dtype if spec.dtype in ("float16", "bfloat16", "float32") else "bfloat16",
-            cache_dtype=cache_dtype,
+            dtype=spec.dtype if spec.dtype in PLAIN_DTYPES else "bfloat16",
+            cache_dtype="auto" if spec.dtype in PLAIN_DTYPES else cache_dtype,
             block_size=spec.block_size,
             use_mla=spec.kind in LATENT,
             has_sink=spec.kind == "sink_full_attention",
@@ -60,46 +64,87 @@ def candidates(catalogue: Mapping[str, Any], situation: Situation, ask: Ask) -> 
     return [name for name in found if "unavailable" not in catalogue["backends"].get(name, {"unavailable": True})]
 
 
-def reasons_against(entry: Mapping[str, Any], ask: Ask, facts: Facts) -> list[str]:
-    """Why a backend does not take a layer, in the engine's order; empty where it does."""
-    return list(_reasons(entry, ask, facts))
+class Misfit(NamedTuple):
+    """Something of a layer that a backend does not take: what sort of thing, in words, and what to do."""
+
+    sort: str
+    text: str
+    remedy: str
 
 
-def _reasons(entry: Mapping[str, Any], ask: Ask, facts: Facts) -> Iterator[str]:
+def misfits_of(name: str, entry: Mapping[str, Any], ask: Ask, facts: Facts) -> Iterator[Misfit]:
+    """What of a layer a backend does not take, in the engine's order; nothing where it takes it."""
+
     def answer(key: str) -> Any:
         return choose(entry.get(key), facts)
 
-    declared = answer("supported_head_sizes")
-    if ask.head_size not in (declared or answer("head_sizes_accepted")):
-        yield f"head size {ask.head_size}"
+    if not _takes_head_size(ask.head_size, answer("supported_head_sizes"), answer("head_sizes_accepted")):
+        known = ", ".join(map(str, answer("supported_head_sizes") or answer("head_sizes_accepted")))
+        yield Misfit("head size", f"heads of {ask.head_size}", f"it takes {known}")
     if ask.dtype not in answer("supported_dtypes"):
-        yield f"dtype {ask.dtype}"
+        yield Misfit("dtype", ask.dtype, f"it takes {', '.join(answer('supported_dtypes'))}")
     if ask.cache_dtype not in answer("supported_kv_cache_dtypes"):
-        yield f"cache dtype {ask.cache_dtype}"
-    if not _takes_block(answer("supported_kernel_block_sizes"), ask.block_size):
-        yield f"block size {ask.block_size}"
-    for flag, key in (("use_mla", "is_mla"), ("use_sparse", "is_sparse")):
-        if getattr(ask, flag) != answer(key):
-            yield ("" if getattr(ask, flag) else "not ") + key.removeprefix("is_")
-    for flag, key in _ASKED_FOR.items():
-        if getattr(ask, flag) and answer(key) is False:
-            yield key.removeprefix("supports_").replace("_", " ")
-    if facts["platform"] == "cuda" and facts["capability"] not in answer("capabilities_accepted"):
-        yield f"compute capability {facts['capability']}"
-    if ask.attn_type not in answer("supports_attn_types"):
-        yield f"attention of type {ask.attn_type}"
+        known = ", ".join(answer("supported_kv_cache_dtypes"))
+        yield Misfit("cache dtype", f"the cache dtype {ask.cache_dtype}", f"it takes {known}")
+    if not takes_block(answer("supported_kernel_block_sizes"), ask.block_size):
+        yield Misfit("block size", f"blocks of {ask.block_size}", "set --block-size to a multiple of what it takes")
+    yield from _attention_misfits(ask, answer)
+    yield from _platform_misfits(name, facts, answer("capabilities_accepted"))
 
 
+OBSERVED_HEAD_SIZES = (16, 32, 64, 72, 80, 96, 100, 112, 128, 160, 192, 224, 256, 288, 320, 512, 576, 1024)
+"""The head sizes that backends without a list of their own were asked about; of others nothing is known."""
+
+
+def _takes_head_size(size: int, declared: list[int], accepted: list[int]) -> bool:
+    if declared:
+        return size in declared or size in accepted
+    return size in accepted or size not in OBSERVED_HEAD_SIZES
+
+
+_OTHERS = "take another backend for these layers"
 _ASKED_FOR = {
-    "has_sink": "supports_sink",
-    "use_mm_prefix": "supports_mm_prefix",
-    "has_sliding_window": "supports_sliding_window",
-    "use_non_causal": "supports_non_causal",
-    "use_kv_connector": "supports_kv_connector",
+    "has_sink": ("supports_sink", "attention sinks"),
+    "use_mm_prefix": ("supports_mm_prefix", "multimodal tokens that attend both ways"),
+    "has_sliding_window": ("supports_sliding_window", "a sliding window"),
+    "use_non_causal": ("supports_non_causal", "attention that is not causal"),
+    "use_kv_connector": ("supports_kv_connector", "a KV connector"),
 }
 
 
-def _takes_block(sizes: list[int | str], block_size: int | None) -> bool:
+def _attention_misfits(ask: Ask, answer: Callable[[str], Any]) -> Iterator[Misfit]:
+    for flag, key, word in (("use_mla", "is_mla", "MLA"), ("use_sparse", "is_sparse", "sparse attention")):
+        if getattr(ask, flag) != answer(key):
+            yield Misfit("attention", word if getattr(ask, flag) else f"attention without {word}", _OTHERS)
+    for flag, (key, word) in _ASKED_FOR.items():
+        if getattr(ask, flag) and answer(key) is False:
+            yield Misfit("attention", word, _OTHERS)
+    if ask.attn_type not in answer("supports_attn_types"):
+        yield Misfit("attention", f"attention of type {ask.attn_type}", _OTHERS)
+
+
+OF_ONE_PLATFORM = {"ROCM_": "rocm", "XPU_": "xpu", "CPU_": "cpu"}
+"""Beginnings of backends' names → the platform whose kernels they are made of."""
+
+CUDA_ONLY = ("FLASHINFER", "FLASHMLA", "CUTLASS", "TOKENSPEED", "FLASH_ATTN_MLA", "HPC_ATTN")
+
+
+def _platform_misfits(name: str, facts: Facts, capabilities: list[str]) -> Iterator[Misfit]:
+    platform, capability = facts["platform"], facts["capability"]
+    home = next((home for start, home in OF_ONE_PLATFORM.items() if name.startswith(start)), None)
+    if name.startswith(CUDA_ONLY):
+        home = "cuda"
+    if home is not None and home != platform:
+        yield Misfit("platform", f"the platform {platform}", f"its kernels are {home}'s")
+    elif platform == "cuda" and capability in _ASKED_CAPABILITIES and capability not in capabilities:
+        yield Misfit("platform", f"compute capability {capability}", f"it takes {', '.join(capabilities)}")
+
+
+_ASKED_CAPABILITIES = ("7.0", "7.5", "8.0", "8.6", "8.9", "9.0", "10.0", "10.3", "11.0", "12.0", "12.1")
+
+
+def takes_block(sizes: Sequence[int | str], block_size: int | None) -> bool:
+    """Whether a kernel block size divides a block size, or is a multiple's base that does."""
     if block_size is None:
         return True
     return any(block_size % int(str(size).removesuffix("n")) == 0 for size in sizes)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from kvinspect.document.fold import fold_names
 from kvinspect.engine.answer import AlignAnswer, LayerAnswer, TensorAnswer
 from kvinspect.engine.verdict import sentence
-from kvinspect.report.fold import fold_indices, fold_names, human_bytes
+from kvinspect.report.fold import fold_indices, human_bytes
 from kvinspect.report.page import Block, Heading, Item, Page, Paragraph, Span, Spans, Style, Table, cell, spans
 
 COLUMNS = ("layer", "backend", "block dim", "shape", "stride", "decision")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from textwrap import wrap
 
+from kvinspect.document.fold import fold_names
 from kvinspect.engine.cudagraph.answer import CGSupportAnswer, Matrix, Open
 from kvinspect.engine.cudagraph.decide import Decision
 from kvinspect.engine.cudagraph.mode import CUDAGraphMode
@@ -12,7 +13,6 @@ from kvinspect.engine.cudagraph.resolve import Resolution
 from kvinspect.engine.cudagraph.support import AttentionCGSupport
 from kvinspect.engine.cudagraph.table import BackendRow, BackendTable
 from kvinspect.engine.cudagraph.wording import fact_words, value_words
-from kvinspect.report.fold import fold_names
 from kvinspect.report.page import Block, Heading, Item, Page, Paragraph, Span, Spans, Style, Table, cell, spans
 
 GROUPS = ("group", "backend", "layers", "support", "least so far", "why")

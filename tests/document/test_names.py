@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kvinspect.document.fold import fold_names
 from kvinspect.document.names import Expander, TooManyNames, expand
-from kvinspect.report.fold import fold_names
 
 CASES = {
     "a": ["a"],

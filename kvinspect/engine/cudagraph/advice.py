@@ -15,7 +15,7 @@ from kvinspect.engine.cudagraph.support import AttentionCGSupport
 from kvinspect.engine.refusal import Refused
 from kvinspect.engine.releases import Release
 from kvinspect.engine.run import align_document
-from kvinspect.engine.selection import Ask, candidates, reasons_against
+from kvinspect.engine.selection import Ask, candidates, misfits_of
 from kvinspect.engine.specs import AttentionSpec
 
 MOST_BACKENDS = 3
@@ -101,7 +101,7 @@ def _other_backends(asked: Asked) -> Iterator[Change]:
         return
     proposed = 0
     for name in candidates(asked.release.catalogue, decision.cache.situation, _ask(inside[0], decision)):
-        if any(name == group.backend or _reasons(name, group, decision) for group in inside):
+        if any(name == group.backend or not _fits(name, group, decision) for group in inside):
             continue
         change = _with_backend(asked.document, name, inside)
         checked = _checked(change, _takes(inside[0], decision), asked)
@@ -128,9 +128,9 @@ def _takes(group: GroupLevel, decision: Decision) -> str:
     return f"heads of {ask.head_size}, {ask.dtype}, cache dtype {ask.cache_dtype}, blocks of {ask.block_size}, {device}"
 
 
-def _reasons(name: str, group: GroupLevel, decision: Decision) -> list[str]:
+def _fits(name: str, group: GroupLevel, decision: Decision) -> bool:
     entry = decision.cache.release.catalogue["backends"][name]
-    return reasons_against(entry, _ask(group, decision), decision.cache.situation.facts())
+    return not any(misfits_of(name, entry, _ask(group, decision), decision.cache.situation.facts()))
 
 
 def _with_backend(document: Document, name: str, groups: list[GroupLevel]) -> Change:

@@ -51,6 +51,12 @@ def decide(document: Document, release: Release, overrides: Facts | None = None)
     """
     cache = Cache.of(document, release, document.num_blocks)
     build_groups(cache)
+    return decide_in(cache, overrides)
+
+
+def decide_in(cache: Cache, overrides: Facts | None = None) -> Decision:
+    """Decide for a cache whose groups have been built."""
+    document = cache.document
     facts = {**deployment_facts(document), **(overrides or {})}
     groups, info = _narrowed([*_cache_groups(cache, facts), *_encoder_groups(cache, facts)])
     has_states = any(isinstance(group.spec, MambaSpec) for group in cache.groups)

@@ -115,7 +115,7 @@ def _check_state_blocks(mode: CUDAGraphMode, request: Request) -> None:
         f"max_num_seqs is {request.max_num_seqs}, and every sequence takes a state-space block, of which there are "
         f"{blocks}; lower max_num_seqs to {blocks} or give the cache more memory"
     )
-    raise Refused("ValueError", text, function=FUNCTION, path=("scheduler_config", "max_num_seqs"))
+    raise Refused("ValueError", text, function=FUNCTION, path=("scheduler_config", "max_num_seqs"), kind="state-blocks")
 
 
 def _who(info: AttentionCGSupportInfo) -> str:

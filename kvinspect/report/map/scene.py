@@ -11,11 +11,11 @@ from fnmatch import fnmatchcase
 from itertools import pairwise
 from typing import NamedTuple
 
+from kvinspect.document.fold import fold_names
 from kvinspect.engine.answer import AlignAnswer, LayerAnswer, TensorAnswer
 from kvinspect.engine.reshape import LayerView
 from kvinspect.engine.soundness import Conflict, pattern
 from kvinspect.geometry.runs import BlockBytes, block_bytes
-from kvinspect.report.fold import fold_names
 
 FEW = 3
 """Blocks shown from the front where there are many."""

@@ -1,0 +1,197 @@
+"""`kvinspect lint`."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+from collections.abc import Sequence
+from enum import Enum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kvinspect.cli.exits import CLEAN, FINDINGS, INPUT, bad_call, say
+from kvinspect.cli.options import Coloured, Debug, Output, Quiet
+from kvinspect.cli.output import Color, look_of, write
+
+if TYPE_CHECKING:
+    from kvinspect.api.lint import Options
+    from kvinspect.lint.run import FileResult
+    from kvinspect.report.lint.report import LintReport
+
+EXAMPLES = """\b
+Examples:
+  kvinspect lint configs/
+  kvinspect lint configs/ --engine 0.25,0.27,0.28
+  kvinspect lint configs/ --select KV1,KV3 --format sarif -o kvinspect.sarif
+  kvinspect lint 'configs/*-rocm.yaml' --statistics
+"""
+
+
+class How(str, Enum):
+    """How findings are printed."""
+
+    text = "text"
+    json = "json"
+    github = "github"
+    sarif = "sarif"
+    junit = "junit"
+    gitlab = "gitlab"
+
+
+class Level(str, Enum):
+    """A severity."""
+
+    error = "error"
+    warning = "warning"
+    note = "note"
+
+
+Words = Annotated[list[str] | None, typer.Option(metavar="CODES", help="Rules: KV101, KV1, a name; comma-separated.")]
+
+
+def lint(
+    paths: Annotated[
+        list[str] | None, typer.Argument(metavar="[PATH...]", help="Files, folders, patterns, - for stdin.")
+    ] = None,
+    engine: Annotated[str | None, typer.Option(metavar="RELEASES", help="One or several, e.g. 0.25,0.28.")] = None,
+    select: Words = None,
+    ignore: Words = None,
+    fail_on: Annotated[Level | None, typer.Option("--fail-on", help="The least severity that ends with 1.")] = None,
+    how: Annotated[How | None, typer.Option("--format", "-f", help="Absent: github in a workflow, else text.")] = None,
+    output: Output = None,
+    statistics: Annotated[bool, typer.Option("--statistics", help="Count the findings of each rule.")] = False,
+    exit_zero: Annotated[bool, typer.Option("--exit-zero", help="End with 0 in spite of findings.")] = False,
+    baseline: Annotated[str | None, typer.Option(metavar="FILE", help="Leave out the findings in this file.")] = None,
+    write_baseline: Annotated[
+        str | None, typer.Option("--write-baseline", metavar="FILE", help="Write the findings into a file.")
+    ] = None,
+    config: Annotated[str | None, typer.Option(metavar="FILE", help="A kvinspect.toml or pyproject.toml.")] = None,
+    jobs: Annotated[int, typer.Option(min=1, max=256, help="So many processes.")] = 1,
+    quiet: Quiet = False,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Say what each file was taken for.")] = False,
+    color: Coloured = Color.auto,
+    debug: Debug = False,
+) -> None:
+    """Check inspection documents and `vllm serve --config` files against what vLLM would make of them.
+
+    Without PATH the folder configs/. Ends with 1 where there is a finding, 2 where a file cannot be judged.
+    """
+    from kvinspect.lint import baseline as known
+
+    options = _options(engine, select, ignore, fail_on, config)
+    results = _results(paths or ["configs"], options, jobs, verbose)
+    results = _without_known(results, baseline)
+    if write_baseline:
+        findings = [finding for result in results for finding in result.findings]
+        write(known.written(findings), write_baseline)
+        say(f"{write_baseline}: {len(findings)} findings written")
+        return
+    if output or not quiet:
+        _print(_report(results), how or _by_place(output), statistics, output, color)
+    raise typer.Exit(_code(results, exit_zero))
+
+
+def _options(
+    engine: str | None, select: list[str] | None, ignore: list[str] | None, fail_on: Level | None, config: str | None
+) -> Options:
+    from kvinspect.api.lint import Options
+    from kvinspect.document.finding import Severity
+    from kvinspect.engine import releases
+    from kvinspect.engine.refusal import Unknown
+    from kvinspect.lint.registry import UnknownRule, selected
+
+    engines = _split([engine] if engine else None)
+    try:
+        selected(_split(select), _split(ignore))
+        for word in engines:
+            releases.known(word)
+    except UnknownRule as error:
+        raise bad_call(str(error), "--select/--ignore") from None
+    except Unknown as unknown:
+        raise bad_call(unknown.problem.text, "--engine") from None
+    level = Severity[fail_on.value.upper()] if fail_on else None
+    return Options(engines, _split(select), _split(ignore), level, config)
+
+
+def _split(words: list[str] | None) -> tuple[str, ...]:
+    return tuple(part.strip() for word in words or () for part in word.split(",") if part.strip())
+
+
+def _results(paths: list[str], options: Options, jobs: int, verbose: bool) -> list[FileResult]:
+    """What came of the files that kvinspect reads; how many others there are is said."""
+    from kvinspect.api.lint import lint_many
+    from kvinspect.cli.walk import named_files
+
+    files = dict(named_files(paths))
+    results = lint_many(list(files), options, jobs)
+    if verbose:
+        for result in results:
+            say(f"{result.source}: {result.kind}" + (f", vLLM {result.release}" if result.release else ""))
+    kept, skipped = [], 0
+    for result, asked_for in zip(results, files.values(), strict=True):
+        if result.kind == "other" and not asked_for:
+            skipped += 1
+        else:
+            kept.append(result)
+    if skipped:
+        say(f"{skipped} files skipped, which are no inspection document, config.json or serve config")
+    return kept
+
+
+def _without_known(results: Sequence[FileResult], baseline: str | None) -> list[FileResult]:
+    """The results without the findings of the baseline, the call's or that of the settings where the call is made."""
+    from kvinspect.lint import baseline as known
+    from kvinspect.lint.settings import settings_for
+
+    here = settings_for(pathlib.Path().resolve())
+    path = baseline or (str(here.folder / here.baseline) if here.baseline else None)
+    if path is None:
+        return list(results)
+    left = known.read(path)
+    return [result._replace(findings=tuple(known.new(result.findings, left))) for result in results]
+
+
+def _report(results: Sequence[FileResult]) -> LintReport:
+    from kvinspect import __version__
+    from kvinspect.lint.pages import page
+    from kvinspect.lint.registry import all_rules
+    from kvinspect.report.lint.report import LintReport, RuleInfo
+
+    findings = [finding for result in results for finding in result.findings]
+    used = {finding.code for finding in findings}
+    rules = [RuleInfo(*rule[:4], page(rule.code)) for rule in all_rules() if rule.code in used]
+    return LintReport(findings, [result.source for result in results], __version__, rules)
+
+
+def _by_place(output: str | None) -> How:
+    in_workflow = os.environ.get("GITHUB_ACTIONS") == "true" and output is None
+    return How.github if in_workflow else How.text
+
+
+def _print(report: LintReport, how: How, statistics: bool, output: str | None, color: Color) -> None:
+    from kvinspect.report.lint import text
+
+    if statistics:
+        write(text.statistics(report), output)
+    elif how is How.text:
+        look = look_of(output, color)
+        write(text.render(report, colour=look.colour), output)
+    else:
+        from importlib import import_module
+
+        write(import_module(f"kvinspect.report.lint.{how.value}").render(report), output)
+
+
+def _code(results: Sequence[FileResult], exit_zero: bool) -> int:
+    """2 where something could not be judged or there was nothing to judge, 1 where a finding is bad enough."""
+    if not results:
+        say("kvinspect: there is no file to lint")
+        return INPUT
+    odd = [result.source for result in results if result.kind == "other"]
+    for source in odd:
+        say(f"{source}: no inspection document, config.json or serve config")
+    if odd or not all(result.judged for result in results):
+        return INPUT
+    failing = any(result.failing for result in results)
+    return FINDINGS if failing and not exit_zero else CLEAN

@@ -1,0 +1,69 @@
+"""`kvinspect rule`."""
+
+from __future__ import annotations
+
+import json
+from enum import Enum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kvinspect.cli.exits import bad_call
+from kvinspect.cli.options import Coloured, Debug, Output
+from kvinspect.cli.output import Color, look_of, write
+
+if TYPE_CHECKING:
+    from kvinspect.lint.rule import Rule
+
+EXAMPLES = """\b
+Examples:
+  kvinspect rule
+  kvinspect rule KV103
+"""
+
+
+class How(str, Enum):
+    """How rules are printed."""
+
+    text = "text"
+    json = "json"
+
+
+def rule(
+    code: Annotated[str | None, typer.Argument(metavar="[RULE]", help="A code or a name; absent: all rules.")] = None,
+    how: Annotated[How, typer.Option("--format", "-f", help="How to print it.")] = How.text,
+    output: Output = None,
+    color: Coloured = Color.auto,
+    debug: Debug = False,
+) -> None:
+    """The page of a lint rule, or the list of all."""
+    from kvinspect.lint.registry import UnknownRule, all_rules, rule_named
+
+    try:
+        rules = [rule_named(code)] if code else list(all_rules())
+    except UnknownRule as error:
+        raise bad_call(str(error), "RULE") from None
+    if how is How.json:
+        write(json.dumps([_as_dict(one) for one in rules], indent=2) + "\n", output)
+    elif code:
+        from kvinspect.lint.pages import page
+
+        write(page(rules[0].code) or f"{rules[0].summary}\n", output)
+    else:
+        _list(rules, output, color)
+
+
+def _as_dict(one: Rule) -> dict[str, str]:
+    from kvinspect.lint.pages import page
+
+    head = {"code": one.code, "name": one.name, "severity": one.severity.word, "releases": one.releases}
+    return {**head, "summary": one.summary, "help": page(one.code)}
+
+
+def _list(rules: list[Rule], output: str | None, color: Color) -> None:
+    from kvinspect.report import terminal
+    from kvinspect.report.page import Page, Table, cell
+
+    rows = tuple((cell(one.code), cell(one.name), cell(one.severity.word), cell(one.summary)) for one in rules)
+    page = Page((Table(("code", "name", "severity", "what it finds"), rows),))
+    write(terminal.render(page, **look_of(output, color)._asdict()), output)

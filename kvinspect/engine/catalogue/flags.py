@@ -1,0 +1,39 @@
+"""The flags of `vllm serve` that each release has, as data in `flags/`, written by `tools/flags.py`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, NamedTuple
+
+from kvinspect.engine.catalogue import FOLDER
+
+
+class Flags(NamedTuple):
+    """The flags of a release: what each takes (`nothing`, `int`, `float`, `size`, `list`, `json`, `value`)."""
+
+    release: str
+    by_name: Mapping[str, Mapping[str, Any]]
+    """Without the dashes in front, words joined by dashes; aliases too."""
+    drops_false: bool
+    """Whether a config file's `key: false` is dropped, or read as `--no-key`."""
+
+    def find(self, key: str) -> Mapping[str, Any] | None:
+        """The flag that a key of a config file names: with dashes or underscores, dotted, or `no-` before it."""
+        name = key.partition(".")[0].replace("_", "-")
+        found = self.by_name.get(name)
+        if found is None and name.startswith("no-"):
+            positive = self.by_name.get(name.removeprefix("no-"))
+            return positive if positive and positive.get("negates") else None
+        return found
+
+
+@cache
+def read(version: str) -> Flags:
+    """The flags of a release that the catalogue knows."""
+    found = json.loads((FOLDER / "flags" / f"{version}.json").read_text(encoding="utf-8"))
+    by_name = {name.removeprefix("--"): facts for name, facts in found["flags"].items()}
+    for facts in list(by_name.values()):
+        by_name.update((alias.removeprefix("--"), facts) for alias in facts.get("aliases", ()))
+    return Flags(found["release"], by_name, found["false"] == "dropped")

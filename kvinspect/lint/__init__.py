@@ -1,0 +1,1 @@
+"""Rules over what the engine answers: a code, a severity, a check, a page in `docs/rules/`."""

@@ -1,0 +1,44 @@
+"""A file of findings that are known, so that an old repository can begin with the new ones."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+from collections import Counter
+from collections.abc import Iterable
+
+from kvinspect.document.finding import Finding
+from kvinspect.document.problem import DocumentError, Problem
+
+VERSION = 1
+
+
+def written(findings: Iterable[Finding]) -> str:
+    """The text of a baseline: a line a finding, in an order that keeps differences small."""
+    rows = sorted((f.source, f.code, f.fingerprint, f.message) for f in findings)
+    keys = ("source", "code", "fingerprint", "message")
+    lines = ",\n".join("  " + json.dumps(dict(zip(keys, row, strict=True))) for row in rows)
+    return f'{{"schema_version": {VERSION}, "findings": [\n{lines}\n]}}\n'
+
+
+def read(path: str) -> Counter[str]:
+    """How often each fingerprint is known. Raises DocumentError where the file is no baseline."""
+    try:
+        value = json.loads(pathlib.Path(path).read_text(encoding="utf-8"))
+        return Counter(str(row["fingerprint"]) for row in value["findings"])
+    except OSError as error:
+        message = f"cannot be read: {error.strerror}"
+    except (ValueError, KeyError, TypeError):
+        message = "no baseline; write one with --write-baseline"
+    raise DocumentError([Problem((), message=message, source=path)])
+
+
+def new(findings: Iterable[Finding], known: Counter[str]) -> list[Finding]:
+    """The findings that a baseline does not know."""
+    left, out = Counter(known), []
+    for finding in findings:
+        if left[finding.fingerprint]:
+            left[finding.fingerprint] -= 1
+        else:
+            out.append(finding)
+    return out

@@ -1,0 +1,43 @@
+"""What a rule is, and what its check yields."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Literal, NamedTuple
+
+from kvinspect.document.finding import Severity
+from kvinspect.document.problem import Path
+
+NOTE, WARNING, ERROR = Severity.NOTE, Severity.WARNING, Severity.ERROR
+
+Kind = Literal["document", "serve", "file"]
+"""What a rule looks at: an inspection document, a `vllm serve --config` file, or any file as a text (no check then)."""
+
+
+class Found(NamedTuple):
+    """What a check found: the entry to change, a line, and the layers that it is about."""
+
+    path: Path
+    message: str
+    layers: Sequence[str] = ()
+    at_key: bool = False
+
+
+Check = Callable[[Any], Iterator[Found]]
+
+
+def _nothing(subject: Any) -> Iterator[Found]:
+    return iter(())
+
+
+class Rule(NamedTuple):
+    """A rule. Its code never changes meaning."""
+
+    code: str
+    name: str
+    severity: Severity
+    summary: str
+    check: Check = _nothing
+    kind: Kind = "document"
+    releases: str = "all"
+    """The releases in which it can be found."""

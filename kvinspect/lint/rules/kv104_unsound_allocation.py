@@ -1,0 +1,30 @@
+"""KV104: different blocks meet in a way that no other rule names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kvinspect.engine.verdict import collision
+from kvinspect.lint.rule import ERROR, Found, Rule
+from kvinspect.lint.rules._shared import GROUPS
+from kvinspect.lint.subject import Subject
+
+
+def check(subject: Subject) -> Iterator[Found]:
+    """Allocations on which blocks meet, with the counterexample at the entry of its first layer."""
+    for kind in subject.kinds:
+        tensor = kind[0]
+        found = tensor.self_conflict or (tensor.conflict if tensor.decision != "skipped" else None)
+        if found:
+            alike = f" (and on {len(kind) - 1} allocations alike)" if len(kind) > 1 else ""
+            text = f"unsound, and the engine starts: {collision(found)}{alike}; give the groups backends of one layout"
+            yield Found(subject.entry(found.layers[0]), text, sorted(set(found.layers)))
+        elif subject.judged and tensor.num_blocks is not None and tensor.num_blocks < subject.document.num_blocks:
+            given = subject.document.num_blocks
+            text = (
+                f"the tensor holds {tensor.num_blocks} blocks and {given} are given out; blocks past it have no bytes"
+            )
+            yield Found((*GROUPS[:1], "kv_cache_tensors", tensor.id), text, tensor.shared_by)
+
+
+RULE = Rule("KV104", "unsound-allocation", ERROR, "different block IDs address the same bytes", check)

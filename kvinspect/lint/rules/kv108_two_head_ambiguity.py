@@ -1,0 +1,33 @@
+"""KV108: a fused K/V view with two KV heads looks to the alignment as if dim 1 told K from V."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kvinspect.lint.rule import WARNING, Found, Rule
+from kvinspect.lint.rules._shared import folded
+from kvinspect.lint.subject import Subject
+
+
+def check(subject: Subject) -> Iterator[Found]:
+    """Blocks-first views with two heads in dim 1, on allocations that the alignment looks at."""
+    for kind in subject.kinds:
+        if kind[0].block_dims != (0, 1) or kind[0].block_stride or subject.cache is None:
+            continue
+        views = subject.cache.views
+        layers = [n for t in kind for n in t.shared_by if n in views and _ambiguous(views[n])]
+        for path, members in subject.by_entry(layers).items():
+            text = f"{folded(members)}: dim 1 is the two KV heads, and the alignment takes it for K and V; "
+            yield Found(
+                path, text + "change the tensor parallel size, or give both groups backends of one layout", members
+            )
+
+
+def _ambiguous(view: object) -> bool:
+    shape = view.parts[0].view.shape  # type: ignore[attr-defined]
+    return view.block_dim == 0 and view.kv_dim is None and len(shape) > 1 and shape[1] == 2  # type: ignore[attr-defined]
+
+
+RULE = Rule(
+    "KV108", "two-head-ambiguity", WARNING, "two KV heads are taken for K and V", check, releases="0.26 to 0.28"
+)

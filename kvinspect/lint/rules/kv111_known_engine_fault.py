@@ -1,0 +1,127 @@
+"""KV111: a configuration that trips a fault of the release."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from kvinspect.document.problem import Path
+from kvinspect.engine.catalogue import versions
+from kvinspect.engine.releases import Release, release
+from kvinspect.engine.specs import AttentionSpec, MambaSpec, UniformTypeSpecs
+from kvinspect.lint.rule import ERROR, Found, Rule
+from kvinspect.lint.rules._shared import GROUPS
+from kvinspect.lint.subject import Subject
+
+
+class Fault(NamedTuple):
+    """A place where a document trips a fault, and what happens then."""
+
+    path: Path
+    text: str
+
+
+def check(subject: Subject) -> Iterator[Found]:
+    """Each fault that the document trips in this release, with the releases in which it does not."""
+    for fault_of in FAULTS:
+        fault = fault_of(subject)
+        if fault:
+            yield Found(fault.path, f"{fault.text}; {_free(subject, fault_of)}")
+
+
+def _free(subject: Subject, fault_of: Callable[[Subject], Fault | None]) -> str:
+    others = [version for version in versions() if version != subject.release.version]
+    free = [version for version in others if _is_free(subject, fault_of, release(version))]
+    return f"free of it: {', '.join(free)}" if free else "no release that kvinspect knows is free of it"
+
+
+def _is_free(subject: Subject, fault_of: Callable[[Subject], Fault | None], other: Release) -> bool:
+    again = Subject(subject.document, other)
+    if fault_of(again) or again.refusal:
+        return False
+    return all(kind[0].sound and not kind[0].self_conflict for kind in again.kinds)
+
+
+def _sharing_into_uniform(subject: Subject) -> Fault | None:
+    refusal = subject.refusal
+    if refusal is None or refusal.kind != "sharing-into-uniform":
+        return None
+    return Fault(refusal.path, "a KV-sharing layer whose target is in a uniform_type group ends in a KeyError")
+
+
+def _split_padded_page(subject: Subject) -> Fault | None:
+    """A padded page cut into kernel blocks: the page's stride is given to each kernel block."""
+    refusal, cache = subject.refusal, subject.cache
+    if refusal is None or refusal.stage != "reshape" or refusal.type != "RuntimeError" or cache is None:
+        return None
+    for group, size in zip(cache.groups, cache.kernel_block_sizes, strict=False):
+        spec = group.first_spec
+        if isinstance(spec, AttentionSpec) and spec.page_size_padded and size < spec.storage_block_size:
+            text = f"a padded page that is split into kernel blocks of {size} tokens runs past its allocation"
+            return Fault((*GROUPS, group.id, "kv_cache_spec"), text)
+    return None
+
+
+def _int4_window(subject: Subject) -> Fault | None:
+    if subject.refusal is None:
+        return None
+    for group in subject.attention:
+        spec = group.spec
+        if spec.kind == "sliding_window" and getattr(spec, "kv_quant_mode", "") == "INT4_PER_TOKEN_HEAD":
+            path = (*GROUPS, group.kv_cache_group_id, "kv_cache_spec")
+            return Fault(path, "a sliding window's page size does not know the packing of int4_per_token_head")
+    return None
+
+
+def _encoder_group_in_front(subject: Subject) -> Fault | None:
+    groups = subject.cache.groups if subject.cache else ()
+    kinds = [group.first_spec.kind for group in groups]
+    encoder = next((i for i, kind in enumerate(kinds) if kind == "encoder_only_attention"), None)
+    if encoder is None or all(kind == "encoder_only_attention" for kind in kinds[encoder:]):
+        return None
+    text = "behind an encoder-only group every group takes the kernel block size of the next, and the last gets no view"
+    return Fault((*GROUPS, encoder), text)
+
+
+def _alias_with_another_backend(subject: Subject) -> Fault | None:
+    if subject.cache is None:
+        return None
+    for alias, target in subject.document.shared.items():
+        mine, (other, _) = subject.cache.layer_backends.of(alias)[0], subject.cache.layer_backends.of(target)
+        if mine.class_name != other.class_name:
+            text = f"{alias} runs on {mine.name} and gets the view of {target} in the shape of {other.name}, unchecked"
+            return Fault(("shared_kv_cache_layers", alias), text)
+    return None
+
+
+def _states_under_kv_first(subject: Subject) -> Fault | None:
+    """State-space pages under a K/V-first view, which one release neither restrides nor builds page by page."""
+    cache = subject.cache
+    if cache is None or cache.release.hybrid_step or cache.release.page_aligned_step:
+        return None
+    for kind in subject.kinds:
+        groups = dict.fromkeys(kind[0].shared_by, subject.document.groups)
+        specs = [_spec(subject, layer) for layer in groups]
+        mixed = any(isinstance(s, MambaSpec) for s in specs) and any(isinstance(s, AttentionSpec) for s in specs)
+        if mixed and kind[0].conflict and 1 in kind[0].block_dims:
+            text = "state-space pages under a K/V-first view: block i of the one is not block i of the other"
+            return Fault(subject.entry(kind[0].conflict.layers[0]), text)
+    return None
+
+
+def _spec(subject: Subject, layer: str) -> object:
+    for group in subject.cache.groups if subject.cache else ():
+        if layer in group.layer_names:
+            return group.spec.by_layer[layer] if isinstance(group.spec, UniformTypeSpecs) else group.spec
+    return None
+
+
+FAULTS = (
+    _sharing_into_uniform,
+    _split_padded_page,
+    _int4_window,
+    _encoder_group_in_front,
+    _alias_with_another_backend,
+    _states_under_kv_first,
+)
+RULE = Rule("KV111", "known-engine-fault", ERROR, "the document trips a known fault of the release", check)

@@ -1,0 +1,29 @@
+"""KV201: the backends of a group share no kernel block size that divides the manager's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kvinspect.lint.rule import ERROR, Found, Rule
+from kvinspect.lint.rules._shared import refused
+from kvinspect.lint.rules.kv202_unsupported_block_size import takers
+from kvinspect.lint.subject import Subject
+
+
+def check(subject: Subject) -> Iterator[Found]:
+    """The engine's refusal, where each backend by itself takes the block size."""
+    refusal = refused(subject, "no-common-block-size")
+    if refusal and not any(takers(subject)):
+        group = int(refusal.path[2])
+        sizes = ", ".join(f"{name}: {', '.join(map(str, known))}" for name, known in _sizes(subject, group))
+        yield Found(refusal.path, f"{refusal.text} ({sizes}); take a block size that all of them divide")
+
+
+def _sizes(subject: Subject, group: int) -> Iterator[tuple[str, tuple[int | str, ...]]]:
+    cache = subject.half_built
+    for name in dict.fromkeys(member.backend.name for member in cache.attention[group]):
+        backend = next(m.backend for m in cache.attention[group] if m.backend.name == name)
+        yield name, backend.kernel_block_sizes
+
+
+RULE = Rule("KV201", "no-common-block-size", ERROR, "a group's backends share no kernel block size", check)

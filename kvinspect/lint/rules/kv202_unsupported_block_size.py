@@ -1,0 +1,33 @@
+"""KV202: the block size is not one that the backend takes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kvinspect.engine.groups import AttentionGroup
+from kvinspect.engine.selection import takes_block
+from kvinspect.engine.specs import AttentionSpec
+from kvinspect.lint.rule import ERROR, Found, Rule
+from kvinspect.lint.rules._shared import GROUPS
+from kvinspect.lint.subject import Subject
+
+
+def takers(subject: Subject) -> Iterator[AttentionGroup]:
+    """Attention groups whose backend takes no kernel block that divides their block size."""
+    for members in subject.half_built.attention if subject.has_cache else ():
+        for group in members:
+            is_attention = isinstance(group.spec, AttentionSpec)
+            if is_attention and not takes_block(group.backend.kernel_block_sizes, group.spec.block_size):
+                yield group
+
+
+def check(subject: Subject) -> Iterator[Found]:
+    """Block sizes that a backend's kernels cannot run on."""
+    for group in takers(subject):
+        known = ", ".join(map(str, group.backend.kernel_block_sizes)) or "none"
+        path = (*GROUPS, group.kv_cache_group_id, "kv_cache_spec", "block_size")
+        text = f"{group.backend.name} takes no block size of {group.spec.block_size} (it takes {known})"
+        yield Found(path, f"{text}; set --block-size to a multiple", group.layer_names)
+
+
+RULE = Rule("KV202", "unsupported-block-size", ERROR, "a block size that the backend does not take", check)

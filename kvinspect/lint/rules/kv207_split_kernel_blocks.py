@@ -1,0 +1,23 @@
+"""KV207: a block of the manager is split into kernel blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kvinspect.lint.rule import NOTE, Found, Rule
+from kvinspect.lint.rules._shared import GROUPS
+from kvinspect.lint.subject import Subject
+
+
+def check(subject: Subject) -> Iterator[Found]:
+    """Groups whose kernels run on smaller blocks than the manager's."""
+    cache = subject.cache
+    for members, size in zip(cache.attention if cache else (), cache.kernel_block_sizes if cache else (), strict=False):
+        for group in members[:1]:
+            block = group.spec.block_size
+            if group.spec.kind != "mamba" and size < block:
+                text = f"a block of {block} tokens is {block // size} kernel blocks of {size} ({group.backend.name})"
+                yield Found((*GROUPS, group.kv_cache_group_id, "kv_cache_spec", "block_size"), text, group.layer_names)
+
+
+RULE = Rule("KV207", "split-kernel-blocks", NOTE, "a block is split into kernel blocks", check)

@@ -1,0 +1,33 @@
+"""KV402: groups are padded with layers that hold nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kvinspect.lint.rule import WARNING, Found, Rule
+from kvinspect.lint.rules._shared import GROUPS
+from kvinspect.lint.subject import Subject
+
+FROM = 0.05
+"""The share of the cache from which on the loss is worth a word."""
+
+
+def check(subject: Subject) -> Iterator[Found]:
+    """Groups with fewer layers than the largest, which leave their part of the other allocations empty."""
+    cache = subject.cache
+    if cache is None or len(cache.groups) < 2 or any(tensor.block_stride for tensor in cache.tensors):
+        return
+    most = max(len(group.layer_names) for group in cache.groups)
+    slots = most * len(cache.groups)
+    for group in cache.groups:
+        missing = most - len(group.layer_names)
+        if group.layer_names and missing / slots >= FROM:
+            page = cache.page_size_bytes(group.first_spec)
+            text = (
+                f"group {group.id} has {len(group.layer_names)} layers beside groups of {most}: {missing} of {slots} "
+                f"pages hold nothing, {missing * page} bytes of each block that it is given"
+            )
+            yield Found((*GROUPS, group.id, "layer_names"), text, group.layer_names)
+
+
+RULE = Rule("KV402", "padding-layers", WARNING, "groups are padded with layers that hold nothing", check)

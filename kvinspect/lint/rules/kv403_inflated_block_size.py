@@ -1,0 +1,34 @@
+"""KV403: a page was padded to match another group's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kvinspect.engine.pages import unpadded_bytes
+from kvinspect.lint.rule import WARNING, Found, Rule
+from kvinspect.lint.rules._shared import GROUPS
+from kvinspect.lint.subject import Subject
+
+FROM = 0.05
+"""The share of a page from which on the padding is worth a word."""
+
+
+def check(subject: Subject) -> Iterator[Found]:
+    """Padded pages, with the bytes that are lost and the tokens that the smallest request pins."""
+    cache = subject.cache
+    for group in cache.groups if cache else ():
+        spec = group.first_spec
+        padded = spec.page_size_padded
+        if cache is None or padded is None or not group.layer_names:
+            continue
+        lost = padded - unpadded_bytes(spec, cache.release.reshape.unpadded_page)
+        if lost / padded >= FROM:
+            text = (
+                f"a page of group {group.id} is padded from {padded - lost} to {padded} bytes: {lost} bytes "
+                f"({100 * lost / padded:.1f} %) are lost in every block, and the smallest request pins "
+                f"{spec.block_size} tokens"
+            )
+            yield Found((*GROUPS, group.id, "kv_cache_spec"), text, group.layer_names)
+
+
+RULE = Rule("KV403", "inflated-block-size", WARNING, "a page is padded to match a state-space page", check)

@@ -1,0 +1,29 @@
+"""KV503: bidirectional spans with a backend that can not attend them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kvinspect.engine.conditions import choose
+from kvinspect.engine.mm_prefix.ranges import spans
+from kvinspect.engine.specs import AttentionSpec
+from kvinspect.lint.rule import ERROR, Found, Rule
+from kvinspect.lint.subject import Subject
+
+
+def check(subject: Subject) -> Iterator[Found]:
+    """Backends of a document with bidirectional spans whose class says that they have none."""
+    multimodal = subject.document.model.multimodal
+    if multimodal is None or subject.cache is None:
+        return
+    if not any(not s.skipped for r in multimodal.requests for s in spans(r, multimodal.sliding_window)):
+        return
+    facts = subject.cache.situation.facts()
+    for group in subject.attention:
+        entry = subject.release.catalogue["backends"].get(group.backend.name, {})
+        if isinstance(group.spec, AttentionSpec) and choose(entry.get("supports_mm_prefix"), facts) is False:
+            text = f"{group.backend.name} cannot attend both ways, and the requests have spans that do"
+            yield Found(subject.entry(group.layer_names[0]), text, group.layer_names)
+
+
+RULE = Rule("KV503", "no-mm-prefix-support", ERROR, "bidirectional spans with a backend that has none", check)

@@ -1,0 +1,156 @@
+"""One file under one release: what it is, what the engine makes of it, and every finding."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from functools import cache
+from typing import Any, Literal, NamedTuple
+
+from kvinspect.document.document import Document
+from kvinspect.document.finding import Finding, Severity
+from kvinspect.document.fold import fold_names
+from kvinspect.document.load import from_source
+from kvinspect.document.problem import DocumentError, Problem
+from kvinspect.document.source import Source, read_source
+from kvinspect.engine import releases
+from kvinspect.engine.catalogue import flags
+from kvinspect.engine.refusal import Unknown
+from kvinspect.engine.releases import Release
+from kvinspect.engine.unknown import unknown_names
+from kvinspect.geometry.runs import Intricate
+from kvinspect.lint.kinds import FileKind, kind_of
+from kvinspect.lint.problems import as_findings
+from kvinspect.lint.registry import all_rules
+from kvinspect.lint.rule import Found, Kind, Rule
+from kvinspect.lint.serve import ServeSubject
+from kvinspect.lint.settings import Settings
+from kvinspect.lint.subject import Subject
+from kvinspect.lint.suppress import silenced
+
+
+class FileResult(NamedTuple):
+    """What came of a file: its kind (`unreadable` where that could not be told), the release, the findings."""
+
+    source: str
+    kind: FileKind | Literal["unreadable"]
+    release: str
+    findings: tuple[Finding, ...] = ()
+    fail_on: Severity = Severity.WARNING
+
+    @property
+    def failing(self) -> bool:
+        """Whether a finding is as bad as the settings let fail."""
+        return any(finding.severity >= self.fail_on for finding in self.findings)
+
+    @property
+    def judged(self) -> bool:
+        """Whether something could be said about the file."""
+        return not any(finding.unjudged for finding in self.findings)
+
+
+def lint_file(origin: Any, settings: Settings, engine: str | None = None, name: str | None = None) -> FileResult:
+    """Lint a path, `-` or a mapping. `engine` is a release and wins over the document's and the settings'."""
+    try:
+        source = read_source(origin, name, loose=True)
+    except DocumentError as error:
+        found = list(as_findings(error.errors))
+        return _result(error.errors[0].source, "unreadable", "", found, settings, "")
+    kind = kind_of(source.value, source.name)
+    release, found = "", []
+    if kind == "document":
+        release, found = _document(source, settings, engine)
+    elif kind == "serve":
+        release, found = _serve(source, settings, engine)
+    return _result(source.name, kind, release, found, settings, source.text)
+
+
+def _result(
+    name: str, kind: Any, release: str, findings: Iterable[Finding], settings: Settings, text: str
+) -> FileResult:
+    """The result with what is switched off, silenced or of another severity by the settings."""
+    on = settings.codes(name)
+    kept = [f._replace(severity=settings.severity.get(f.code, f.severity)) for f in findings]
+    kept = silenced(kept, text, name) if kind in ("document", "serve") else kept
+    kept = [finding for finding in kept if finding.code in on or finding.unjudged]
+    kept.sort(key=lambda f: (f.mark.line, f.mark.column, f.code) if f.mark else (0, 0, f.code))
+    return FileResult(name, kind, release, tuple(kept), settings.fail_on)
+
+
+def _document(source: Source, settings: Settings, engine: str | None) -> tuple[str, list[Finding]]:
+    try:
+        if source.repeated:
+            raise DocumentError(source.repeated)
+        document = _with_defaults(from_source(source), settings)
+        release = _release(document.source, document.model.engine, settings, engine)
+        _refuse_unknown(document, release)
+        return release.version, list(_checked(Subject(document, release), "document", source))
+    except DocumentError as error:
+        return "", list(as_findings(error.errors))
+    except Intricate as error:
+        problem = Problem(("kv_cache_config",), message=f"cannot be judged: {error}", kind="intricate")
+        return "", list(as_findings(source.placed([problem])))
+
+
+def _with_defaults(document: Document, settings: Settings) -> Document:
+    """The document with the settings' platform and device where it names none."""
+    model, raw = document.model, document.source.value
+    if settings.platform and "platform" not in raw:
+        model = replace(model, platform=settings.platform)  # type: ignore[arg-type]
+    if settings.device_capability and "device_capability" not in raw and "platform" not in raw:
+        model = replace(model, device_capability=settings.device_capability)
+    return document if model is document.model else document._replace(model=model)
+
+
+def _release(source: Source, written: str | None, settings: Settings, engine: str | None) -> Release:
+    try:
+        _, version, _ = releases.chosen(engine, written if written is not None else settings.engine)
+    except Unknown as unknown:
+        path = unknown.path if written is not None and engine is None else ()
+        raise DocumentError(source.placed([unknown.problem._replace(path=path)])) from None
+    return releases.release(version)
+
+
+def _refuse_unknown(document: Document, release: Release) -> None:
+    if document.model.model_runner != "v2":
+        runner = document.model.model_runner
+        problem = Problem(("model_runner",), expected="v2", found=f'"{runner}"', kind="unknown-runner")
+        raise DocumentError(document.source.placed([problem]))
+    unknown = [name.problem for name in unknown_names(document, release)]
+    if unknown:
+        raise DocumentError(document.source.placed(unknown))
+
+
+def _serve(source: Source, settings: Settings, engine: str | None) -> tuple[str, list[Finding]]:
+    try:
+        release = _release(source, None, settings, engine)
+    except DocumentError as error:
+        return "", list(as_findings(error.errors))
+    subject = ServeSubject(source, release, flags.read(release.version), source.repeated)
+    return release.version, list(_checked(subject, "serve", source))
+
+
+@cache
+def _rules(kind: Kind) -> tuple[Rule, ...]:
+    return tuple(rule for rule in all_rules() if rule.kind == kind)
+
+
+def _checked(subject: Any, kind: Kind, source: Source) -> Iterator[Finding]:
+    for rule in _rules(kind):
+        for found in rule.check(subject):
+            yield _finding(rule, found, source)
+
+
+def _finding(rule: Rule, found: Found, source: Source) -> Finding:
+    placed = source.place(Problem(found.path, at_key=found.at_key))
+    return Finding(
+        code=rule.code,
+        name=rule.name,
+        severity=rule.severity,
+        message=found.message,
+        source=source.name,
+        path=found.path,
+        mark=placed.mark,
+        line_text=placed.line_text,
+        layers=tuple(fold_names(found.layers)),
+    )

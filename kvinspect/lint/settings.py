@@ -1,0 +1,163 @@
+"""`[tool.kvinspect]` of the nearest pyproject.toml, or the nearest kvinspect.toml, from a file upward."""
+
+from __future__ import annotations
+
+import pathlib
+import re
+import tomllib
+from collections.abc import Mapping
+from fnmatch import fnmatch
+from functools import cache
+from typing import Any, NamedTuple
+
+from kvinspect.document.finding import Severity
+from kvinspect.document.problem import DocumentError, Mark, Problem, nearest, shown
+from kvinspect.lint.registry import UnknownRule, rule_named, selected
+
+SEVERITIES = {severity.word: severity for severity in Severity}
+PLATFORMS = ("cuda", "rocm", "xpu", "cpu")
+
+
+class Settings(NamedTuple):
+    """What a configuration file says; the command line wins over it."""
+
+    folder: pathlib.Path = pathlib.Path()
+    """Of the configuration file; the globs of `per_file_ignores` begin there."""
+    select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    per_file_ignores: Mapping[str, tuple[str, ...]] = {}
+    severity: Mapping[str, Severity] = {}
+    engine: str | None = None
+    platform: str | None = None
+    device_capability: str | None = None
+    fail_on: Severity = Severity.WARNING
+    baseline: str | None = None
+
+    def codes(self, source: str) -> frozenset[str]:
+        """The rules that are on for a file."""
+        ignored = [
+            word for glob, words in self.per_file_ignores.items() if self._matches(source, glob) for word in words
+        ]
+        return selected(self.select, (*self.ignore, *ignored))
+
+    def _matches(self, source: str, glob: str) -> bool:
+        path = pathlib.Path(source).resolve()
+        inside = path.relative_to(self.folder).as_posix() if path.is_relative_to(self.folder) else path.as_posix()
+        return fnmatch(inside, glob) or fnmatch(path.name, glob)
+
+
+@cache
+def settings_for(folder: pathlib.Path) -> Settings:
+    """The settings for files in a folder. Raises DocumentError where the configuration file is wrong."""
+    for parent in (folder, *folder.parents):
+        found = _in_folder(parent)
+        if found is not None:
+            return found
+    return Settings()
+
+
+def _in_folder(folder: pathlib.Path) -> Settings | None:
+    own = folder / "kvinspect.toml"
+    if own.is_file():
+        return read_settings(own)
+    project = folder / "pyproject.toml"
+    return read_settings(project) if project.is_file() and "kvinspect" in _tools(project) else None
+
+
+def _tools(path: pathlib.Path) -> Mapping[str, Any]:
+    table = _toml(path).get("tool", {})
+    return table if isinstance(table, dict) else {}
+
+
+def _toml(path: pathlib.Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise DocumentError([Problem((), message=f"cannot be read: {error}", source=str(path))]) from None
+    except tomllib.TOMLDecodeError as error:
+        place = re.search(r"line (\d+), column (\d+)", str(error))
+        mark = Mark(int(place[1]), int(place[2])) if place else None
+        raise DocumentError([Problem((), message=f"not valid TOML: {error}", source=str(path), mark=mark)]) from None
+
+
+def read_settings(path: pathlib.Path) -> Settings:
+    """The settings of a configuration file. Raises DocumentError with every key that is wrong."""
+    table = _tools(path)["kvinspect"] if path.name == "pyproject.toml" else _toml(path)
+    problems: list[Problem] = []
+    values: dict[str, Any] = {}
+    for key, value in table.items() if isinstance(table, dict) else ():
+        reader = _READERS.get(key)
+        if reader is None:
+            near = nearest(key, _READERS)
+            problems.append(Problem((key,), message="unknown key", nearest=near, kind="unknown-key"))
+            continue
+        try:
+            values[key.replace("-", "_")] = reader(value)
+        except (ValueError, TypeError) as error:
+            problems.append(Problem((key,), message=str(error)))
+    if problems:
+        raise DocumentError(_placed(problem, path) for problem in problems)
+    return Settings(folder=path.parent.resolve(), **values)
+
+
+def _placed(problem: Problem, path: pathlib.Path) -> Problem:
+    text = path.read_text(encoding="utf-8")
+    found = re.search(rf"^[ \t]*[\"']?{re.escape(str(problem.path[0]))}[\"']?[ \t]*=", text, re.MULTILINE)
+    if found is None:
+        return problem._replace(source=str(path))
+    line = text.count("\n", 0, found.start()) + 1
+    return problem.placed(str(path), Mark(line, 1), text.splitlines()[line - 1])
+
+
+def _words(value: Any) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(word, str) for word in value):
+        raise ValueError(f"expected a list of words, found {shown(value)}")
+    return tuple(value)
+
+
+def _rules(value: Any) -> tuple[str, ...]:
+    words = _words(value)
+    selected(words, ())
+    return words
+
+
+def _word(value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError(f"expected a word, found {shown(value)}")
+    return value
+
+
+def one_of(value: Any, known: Mapping[str, Any] | tuple[str, ...]) -> str:
+    """The word, if it is a known one. Raises ValueError."""
+    if value not in known:
+        near = nearest(value, known) if isinstance(value, str) else ""
+        hint = f"; did you mean {near}?" if near else ""
+        raise ValueError(f"expected one of {', '.join(known)}, found {shown(value)}{hint}")
+    return str(value)
+
+
+def _severities(value: Any) -> dict[str, Severity]:
+    if not isinstance(value, dict):
+        raise ValueError(f"expected a table of rules, found {shown(value)}")
+    return {rule_named(word).code: SEVERITIES[one_of(level, SEVERITIES)] for word, level in value.items()}
+
+
+def _ignores(value: Any) -> dict[str, tuple[str, ...]]:
+    if not isinstance(value, dict):
+        raise ValueError(f"expected a table of globs, found {shown(value)}")
+    return {glob: _rules(words) for glob, words in value.items()}
+
+
+_READERS: dict[str, Any] = {
+    "select": _rules,
+    "ignore": _rules,
+    "per-file-ignores": _ignores,
+    "severity": _severities,
+    "engine": _word,
+    "platform": lambda value: one_of(value, PLATFORMS),
+    "device-capability": _word,
+    "fail-on": lambda value: SEVERITIES[one_of(value, SEVERITIES)],
+    "baseline": _word,
+}
+
+__all__ = ["PLATFORMS", "SEVERITIES", "Settings", "UnknownRule", "one_of", "read_settings", "settings_for"]

@@ -1,0 +1,109 @@
+"""What document rules look at: a document, and what the engine makes of it, worked out when the first rule asks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from typing import Any
+
+from kvinspect.document.document import Document
+from kvinspect.document.problem import Path
+from kvinspect.engine.answer import TensorAnswer
+from kvinspect.engine.cache import Cache, build_groups, build_views
+from kvinspect.engine.cudagraph.decide import Decision, decide_in
+from kvinspect.engine.groups import AttentionGroup
+from kvinspect.engine.judge import Judged, judge
+from kvinspect.engine.refusal import Refused, stage
+from kvinspect.engine.releases import Release
+
+
+class Subject:
+    """A document under the rules of one release; a step at which the engine refuses leaves the later ones None."""
+
+    def __init__(self, document: Document, release: Release) -> None:
+        self.document, self.release = document, release
+        self.raw: dict[str, Any] = document.source.value
+        """The document as it was written."""
+
+    @cached_property
+    def _built(self) -> tuple[Cache, Refused | None]:
+        cache = Cache.of(self.document, self.release, self.document.num_blocks)
+        try:
+            build_groups(cache)
+        except Refused as refused:
+            return cache, refused
+        return cache, None
+
+    @property
+    def has_cache(self) -> bool:
+        """Whether the document describes a KV cache."""
+        return self.document.model.kv_cache_config is not None
+
+    @property
+    def half_built(self) -> Cache:
+        """The cache as far as the engine came with its groups."""
+        return self._built[0]
+
+    @property
+    def cache(self) -> Cache | None:
+        """The cache as far as its groups, None where there is none or the engine refuses before."""
+        return self._built[0] if self.has_cache and self._built[1] is None else None
+
+    @cached_property
+    def judged(self) -> Judged | None:
+        """The allocations, aligned and proved, None where the engine refuses before."""
+        return None if self._views_refused or self.cache is None else self._judged
+
+    @cached_property
+    def _views_refused(self) -> Refused | None:
+        if self.cache is None:
+            return None
+        try:
+            build_views(self.cache)
+            with stage("reshape"):
+                self._judged = judge(self.cache)
+        except Refused as refused:
+            return refused
+        return None
+
+    @property
+    def refusal(self) -> Refused | None:
+        """Where the engine stops before the alignment."""
+        return (self._built[1] or self._views_refused) if self.has_cache else None
+
+    @cached_property
+    def decision(self) -> Decision | None:
+        """What becomes of the CUDA graph mode, None where the engine does not come as far."""
+        if self.cache is None:
+            return None
+        try:
+            return decide_in(self.cache)
+        except Refused:
+            return None
+
+    @property
+    def kinds(self) -> Sequence[Sequence[TensorAnswer]]:
+        """The allocations, those alike together."""
+        return self.judged.kinds if self.judged else ()
+
+    @property
+    def attention(self) -> list[AttentionGroup]:
+        """All attention groups in the engine's order."""
+        return self.cache.flat if self.cache else []
+
+    def entry(self, layer: str) -> Path:
+        """The entry that gives a layer its backend."""
+        use = self.document.uses.get(layer)
+        return use.path if use else self.group_path(layer)
+
+    def group_path(self, layer: str) -> Path:
+        """The KV cache group of a layer."""
+        group = next((group for group in self.document.groups if layer in group.layer_names), None)
+        return group.path if group else ()
+
+    def by_entry(self, layers: Iterable[str]) -> dict[Path, list[str]]:
+        """Layers by the entry that gives them their backend."""
+        found: dict[Path, list[str]] = {}
+        for layer in layers:
+            found.setdefault(self.entry(layer), []).append(layer)
+        return found

@@ -1,0 +1,1 @@
+"""Findings for people and programs: one module a format, each a function `render(report)`."""

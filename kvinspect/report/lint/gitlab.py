@@ -1,0 +1,35 @@
+"""Findings as a GitLab code quality report: an array of issues, each with a fingerprint of its own."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+
+from kvinspect.document.finding import Finding, Severity
+from kvinspect.report.lint.report import LintReport
+from kvinspect.report.safe import safe
+
+SEVERITIES = {Severity.ERROR: "major", Severity.WARNING: "minor", Severity.NOTE: "info"}
+
+
+def render(report: LintReport) -> str:
+    """The array; issues that are alike get fingerprints that differ."""
+    seen: Counter[str] = Counter()
+    issues = []
+    for finding in report.findings:
+        issues.append(_issue(finding, seen[finding.fingerprint]))
+        seen[finding.fingerprint] += 1
+    return json.dumps(issues, indent=2) + "\n"
+
+
+def _issue(finding: Finding, number: int) -> dict[str, object]:
+    return {
+        "description": f"{finding.name}: {safe(finding.message)}",
+        "check_name": finding.code,
+        "fingerprint": finding.fingerprint + (f"-{number}" if number else ""),
+        "severity": SEVERITIES[finding.severity],
+        "location": {
+            "path": safe(finding.source.removeprefix("./")),
+            "lines": {"begin": finding.mark.line if finding.mark else 1},
+        },
+    }

@@ -1,0 +1,49 @@
+"""What every format is handed: the findings of a call, what was looked at, and what is to be said of the rules."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from kvinspect.document.finding import Finding, Severity
+
+
+class RuleInfo(NamedTuple):
+    """What a format says of a rule; `help` is its page, in Markdown."""
+
+    code: str
+    name: str
+    severity: Severity
+    summary: str
+    help: str
+
+
+class LintReport(NamedTuple):
+    """The findings of a call, in the order of the files."""
+
+    findings: Sequence[Finding]
+    sources: Sequence[str]
+    """The files that were looked at."""
+    version: str
+    """Of kvinspect."""
+    rules: Sequence[RuleInfo] = ()
+    """The rules, for formats that describe them."""
+
+    @property
+    def counts(self) -> Counter[Severity]:
+        """How many findings there are of each severity."""
+        return Counter(finding.severity for finding in self.findings)
+
+    @property
+    def summary(self) -> str:
+        """The last line: how many findings in how many files."""
+        files = _many(len(self.sources), "file")
+        if not self.findings:
+            return f"All checks passed! ({files})"
+        parts = ", ".join(_many(count, severity.word) for severity, count in sorted(self.counts.items(), reverse=True))
+        return f"Found {_many(len(self.findings), 'finding')} ({parts}) in {files}."
+
+
+def _many(count: int, word: str) -> str:
+    return f"{count} {word}" + ("" if count == 1 else "s")

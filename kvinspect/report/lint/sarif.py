@@ -1,0 +1,57 @@
+"""Findings as SARIF 2.1.0, for code scanning: rules with help, regions, fingerprints that outlive a moved line."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+from urllib.parse import quote
+
+from kvinspect.document.finding import Finding, Severity
+from kvinspect.report.lint.report import LintReport, RuleInfo
+from kvinspect.report.safe import safe
+
+SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "note"}
+
+
+def render(report: LintReport) -> str:
+    """One log with one run."""
+    used = {finding.code for finding in report.findings}
+    rules = [rule for rule in report.rules if rule.code in used]
+    index = {rule.code: i for i, rule in enumerate(rules)}
+    driver = {"name": "kvinspect", "version": report.version, "rules": [_rule(rule) for rule in rules]}
+    run = {
+        "tool": {"driver": driver},
+        "columnKind": "unicodeCodePoints",
+        "results": [_result(finding, index) for finding in report.findings],
+    }
+    return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2) + "\n"
+
+
+def _rule(rule: RuleInfo) -> dict[str, Any]:
+    return {
+        "id": rule.code,
+        "name": rule.name,
+        "shortDescription": {"text": rule.summary},
+        "help": {"text": rule.help or rule.summary, "markdown": rule.help or rule.summary},
+        "defaultConfiguration": {"level": LEVELS[rule.severity]},
+    }
+
+
+def _result(finding: Finding, index: dict[str, int]) -> dict[str, Any]:
+    location: dict[str, Any] = {"artifactLocation": {"uri": _uri(finding.source)}}
+    if finding.mark:
+        location["region"] = {"startLine": finding.mark.line, "startColumn": finding.mark.column}
+    return {
+        "ruleId": finding.code,
+        **({"ruleIndex": index[finding.code]} if finding.code in index else {}),
+        "level": LEVELS[finding.severity],
+        "message": {"text": safe(finding.message)},
+        "locations": [{"physicalLocation": location}],
+        "partialFingerprints": {"kvinspectFinding/v1": finding.fingerprint},
+    }
+
+
+def _uri(source: str) -> str:
+    """A path as a relative reference: what a URI would read otherwise is percent-encoded."""
+    return quote(source.removeprefix("./").encode("utf-8", "surrogatepass"), safe="/-_.~")

@@ -1,0 +1,77 @@
+"""Write `kvinspect/engine/catalogue/flags/<release>.json`: the flags of `vllm serve` that a release has.
+
+    python tools/flags.py OUT_DIR
+
+Asked of the parser of the vLLM that this Python imports. Of a flag: whether it takes a value, a list or JSON, its
+choices, and whether `--no-…` switches it off.
+"""
+
+import argparse
+import json
+import pathlib
+import sys
+
+
+def parser():
+    from vllm.entrypoints.openai.cli_args import make_arg_parser
+    from vllm.utils.argparse_utils import FlexibleArgumentParser
+
+    return make_arg_parser(FlexibleArgumentParser())
+
+
+def facts(action):
+    out = {"takes": takes(action)}
+    if action.choices:
+        out["choices"] = sorted(map(str, action.choices))
+    names = [name for name in action.option_strings if name.startswith("--")]
+    if any(name == f"--no-{names[0].removeprefix('--')}" for name in names[1:]):
+        out["negates"] = True
+    short = [name for name in action.option_strings if name not in names]
+    if short:
+        out["short"] = short
+    aliases = [name for name in names[1:] if not name.startswith("--no-")]
+    if aliases:
+        out["aliases"] = aliases
+    return out
+
+
+def takes(action):
+    kind = getattr(action.type, "__name__", "")
+    if isinstance(action, argparse.BooleanOptionalAction) or action.nargs == 0:
+        return "nothing"
+    if "json" in kind or "dataclass" in kind:
+        return "json"
+    if action.nargs in ("+", "*"):
+        return "list"
+    if kind in ("int", "float") or kind.startswith(("human_readable_int", "parse_int")):
+        return {"int": "int", "float": "float"}.get(kind, "size")
+    return "value"
+
+
+def drops_false():
+    """Whether a config file's `key: false` is dropped, or read as `--no-key`."""
+    import inspect
+
+    from vllm.utils.argparse_utils import FlexibleArgumentParser
+
+    return "--no-" not in inspect.getsource(FlexibleArgumentParser.load_config_file)
+
+
+def main(out_dir):
+    import vllm.version
+
+    rows = {}
+    for action in parser()._actions:
+        names = [name for name in action.option_strings if name.startswith("--")]
+        if names:
+            rows[names[0]] = facts(action)
+    release = vllm.version.__version__.partition("+")[0]
+    lines = ",\n".join(f"  {json.dumps(name)}: {json.dumps(row)}" for name, row in sorted(rows.items()))
+    head = f'{{\n "release": {json.dumps(release)},\n "false": "{"dropped" if drops_false() else "negates"}",\n'
+    out = pathlib.Path(out_dir) / f"{release}.json"
+    out.write_text(f'{head} "flags": {{\n{lines}\n }}\n}}\n', encoding="utf-8")
+    print(out, len(rows))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
