@@ -35,7 +35,8 @@ def test_every_example_runs(path):
 
 
 def test_the_documents_in_the_docs_are_documents():
-    found = [yaml.safe_load(text) for page in PAGES for text in blocks(page, "yaml")]
+    pages = [page for page in PAGES if page.parent.name != "rules"]
+    found = [yaml.safe_load(text) for page in pages for text in blocks(page, "yaml")]
     whole = [value for value in found if "engine" in value]
     assert len(whole) >= 2
     for value in whole:

@@ -8,10 +8,12 @@ The answers are those of vLLM's `AttentionBackend` classes (0.25 to 0.28): `get_
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from kvinspect.document.model import BackendEntry
 from kvinspect.document.problem import Path
+from kvinspect.engine import catalogue
 from kvinspect.engine.conditions import Facts, Rule, choose, outcomes
 from kvinspect.engine.expressions import evaluate
 from kvinspect.engine.refusal import Refused
@@ -51,6 +53,8 @@ class Backend(NamedTuple):
         return tuple(evaluate(dim, sizes) for dim in rule["shape"])
 
     def _shape_rule(self, cache_dtype: str) -> Rule:
+        if len(self.shapes) == 1 and not self.shapes[0].get("if"):
+            return self.shapes[0]
         found = next(outcomes(self.shapes, {"cache_dtype": cache_dtype}), None)
         if found is None:
             raise Refused("NotImplementedError", f"{self.name} has no KV cache shape", function="get_kv_cache_shape")
@@ -111,8 +115,8 @@ class Backend(NamedTuple):
 class Backends:
     """The backends of a release and of a document, by name or class name, under the facts of one deployment."""
 
-    def __init__(self, catalogue: Mapping[str, Any], own: Mapping[str, BackendEntry], facts: Facts) -> None:
-        self.catalogue, self.own, self.facts = catalogue, own, facts
+    def __init__(self, known: Mapping[str, Any], own: Mapping[str, BackendEntry], facts: Facts) -> None:
+        self.catalogue, self.own, self.facts = known, own, facts
         self._made: dict[str, Backend] = {}
 
     def named(self, name: str, path: Path) -> Backend:
@@ -130,11 +134,17 @@ class Backends:
         if "unavailable" in entry:
             text = f"{official}: {entry['unavailable']['text']}"
             raise Refused(entry["unavailable"]["type"], text, stage="customize_spec", path=path)
-        return from_catalogue(official, entry, self.facts)
+        return _official(self.catalogue["release"], official, tuple(self.facts.items()))
 
     def _by_class(self) -> dict[str, str]:
         entries = self.catalogue["backends"].items()
         return {entry["class"]: name for name, entry in entries if entry["class"]}
+
+
+@lru_cache(maxsize=4096)
+def _official(release: str, name: str, facts: tuple[tuple[str, Any], ...]) -> Backend:
+    """A backend of a release under facts, the same object for every document."""
+    return from_catalogue(name, catalogue.read(release)["backends"][name], dict(facts))
 
 
 def from_catalogue(name: str, entry: Mapping[str, Any], facts: Facts) -> Backend:

@@ -83,6 +83,7 @@ class LayerBackends:
 
     def __init__(self, document: Document, backends: Backends, groups: tuple[KVCacheGroup, ...]) -> None:
         self.document, self.backends = document, backends
+        self._found: dict[str, tuple[Backend, int]] = {}
         self.state_layers = {
             layer: spec
             for group in groups
@@ -91,7 +92,13 @@ class LayerBackends:
         }
 
     def of(self, layer: str) -> tuple[Backend, int]:
-        """(backend, query heads). Raises Unknown for a backend that nobody knows."""
+        """(backend, query heads). Raises Refused for a backend that the release lacks."""
+        found = self._found.get(layer)
+        if found is None:
+            found = self._found[layer] = self._of(layer)
+        return found
+
+    def _of(self, layer: str) -> tuple[Backend, int]:
         use = self._use(layer)
         default = 0 if layer in self.state_layers else self.document.model.model_config.num_attention_heads or 0
         heads = use.num_heads_q if use.num_heads_q is not None else default

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from kvinspect.document.problem import Path
 from kvinspect.engine import catalogue, pages, placement, reshape
@@ -19,8 +20,9 @@ from kvinspect.engine.refusal import Unknown
 from kvinspect.engine.specs import LayerSpec
 
 
-class Release(NamedTuple):
-    """A vLLM release: its catalogue and its steps."""
+@dataclass(frozen=True, eq=False, slots=True)
+class Release:
+    """A vLLM release: its catalogue and its steps. There is one object for each release."""
 
     version: str
     catalogue: Mapping[str, Any]

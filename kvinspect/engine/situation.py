@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import cache
 from typing import Any, NamedTuple
 
 from kvinspect.document.document import Document
@@ -33,12 +35,19 @@ class Situation(NamedTuple):
             num_kv_heads=kv_heads,
         )
 
-    def facts(self) -> dict[str, Any]:
+    def facts(self) -> Mapping[str, Any]:
         """The facts as conditions name them."""
-        return {
-            "platform": self.platform,
-            "capability": self.capability,
-            "capability_family": int(self.capability.split(".")[0]) if self.capability else None,
-            "q_heads_divisible": self.num_attention_heads % self.num_kv_heads == 0,
-            "q_heads_grouped": self.num_attention_heads // self.num_kv_heads > 1,
-        }
+        divisible = self.num_attention_heads % self.num_kv_heads == 0
+        grouped = self.num_attention_heads // self.num_kv_heads > 1
+        return _facts(self.platform, self.capability, divisible, grouped)
+
+
+@cache
+def _facts(platform: str, capability: str | None, divisible: bool, grouped: bool) -> Mapping[str, Any]:
+    return {
+        "platform": platform,
+        "capability": capability,
+        "capability_family": int(capability.split(".")[0]) if capability else None,
+        "q_heads_divisible": divisible,
+        "q_heads_grouped": grouped,
+    }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from itertools import combinations_with_replacement
 from typing import NamedTuple
 
@@ -23,6 +24,7 @@ class Conflict(NamedTuple):
 Pattern = tuple[BlockBytes, ...]
 
 
+@lru_cache(maxsize=4096)
 def pattern(view: LayerView, num_blocks: int) -> Pattern:
     """The bytes of each of the manager's blocks through a layer, one entry a view of the layer."""
     dim = view.block_dim or 0

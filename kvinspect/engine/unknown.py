@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import Any
 
 from kvinspect.document.document import Document
@@ -15,7 +16,7 @@ from kvinspect.engine.releases import Release
 def unknown_names(document: Document, release: Release) -> Iterator[Unknown]:
     """The cache dtype, backends and words of specs that nobody knows, in the order of the model's fields."""
     yield from _cache_dtype(document, release)
-    known = _backends(document, release)
+    known = (*document.model.backends, *_backends(release))
     for path, name in _named_backends(document):
         if name not in known:
             expected = f"a backend of vLLM {release.version} or of the document's backends"
@@ -31,12 +32,13 @@ def _cache_dtype(document: Document, release: Release) -> Iterator[Unknown]:
         yield Unknown(("cache_dtype",), word, expected, nearest(word, known), "unknown-dtype")
 
 
-def _backends(document: Document, release: Release) -> dict[str, None]:
+@cache
+def _backends(release: Release) -> tuple[str, ...]:
     """Names and class names, those that there are in the release before those that are only names there."""
     entries: Mapping[str, Mapping[str, Any]] = release.catalogue["backends"]
     there = [name for name, entry in entries.items() if "unavailable" not in entry]
     classes = [entry["class"] for entry in entries.values() if entry["class"]]
-    return dict.fromkeys([*document.model.backends, *there, *classes, *entries])
+    return tuple(dict.fromkeys([*there, *classes, *entries]))
 
 
 def _named_backends(document: Document) -> Iterator[tuple[Path, str]]:
@@ -67,10 +69,16 @@ def _specs(document: Document) -> Iterator[tuple[Path, SpecEntry]]:
 
 
 def _spec_words(path: Path, spec: SpecEntry, release: Release) -> Iterator[Unknown]:
-    entries = release.catalogue["backends"]
-    types = [*(name for name, entry in entries.items() if entry.get("is_ssm")), "CUSTOM"]
-    for field, known in (("kv_quant_mode", list(release.catalogue["kv_quant_modes"])), ("mamba_type", types)):
+    for field in ("kv_quant_mode", "mamba_type"):
         word = getattr(spec, field)
-        if isinstance(word, str) and word not in known:
-            expected = f"one of {', '.join(known)}"
-            yield Unknown((*path, field), word, expected, nearest(word, known), "unknown-word")
+        if isinstance(word, str) and word not in _words(release, field):
+            known = _words(release, field)
+            yield Unknown((*path, field), word, f"one of {', '.join(known)}", nearest(word, known), "unknown-word")
+
+
+@cache
+def _words(release: Release, field: str) -> tuple[str, ...]:
+    if field == "kv_quant_mode":
+        return tuple(release.catalogue["kv_quant_modes"])
+    entries = release.catalogue["backends"]
+    return (*(name for name, entry in entries.items() if entry.get("is_ssm")), "CUSTOM")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pkgutil
-from collections.abc import Iterable
 from functools import cache
 from importlib import import_module
 
@@ -23,6 +22,7 @@ def all_rules() -> tuple[Rule, ...]:
     return tuple(import_module(f"{rules.__name__}.{name}").RULE for name in names)
 
 
+@cache
 def rule_named(word: str) -> Rule:
     """The rule of a code or a name. Raises UnknownRule."""
     for rule in all_rules():
@@ -32,7 +32,8 @@ def rule_named(word: str) -> Rule:
     raise UnknownRule(f"no rule is called {word!r}" + (f"; did you mean {near}?" if near else ""))
 
 
-def selected(select: Iterable[str], ignore: Iterable[str]) -> frozenset[str]:
+@cache
+def selected(select: tuple[str, ...], ignore: tuple[str, ...]) -> frozenset[str]:
     """The codes that are on: those that `select` names (all where it names none), less those that `ignore` names.
 
     A word is a code, a name, or the beginning of codes (`KV1`). Raises UnknownRule.

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal, NamedTuple
 
 from kvinspect.document.finding import Severity
-from kvinspect.document.problem import Path
+from kvinspect.document.problem import Mark, Path
 
 NOTE, WARNING, ERROR = Severity.NOTE, Severity.WARNING, Severity.ERROR
 
@@ -21,6 +21,8 @@ class Found(NamedTuple):
     message: str
     layers: Sequence[str] = ()
     at_key: bool = False
+    mark: Mark | None = None
+    """Where the path does not lead to the place."""
 
 
 Check = Callable[[Any], Iterator[Found]]

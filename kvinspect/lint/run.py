@@ -142,7 +142,7 @@ def _checked(subject: Any, kind: Kind, source: Source) -> Iterator[Finding]:
 
 
 def _finding(rule: Rule, found: Found, source: Source) -> Finding:
-    placed = source.place(Problem(found.path, at_key=found.at_key))
+    placed = source.place(Problem(found.path, at_key=found.at_key, mark=found.mark))
     return Finding(
         code=rule.code,
         name=rule.name,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pathlib
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from fnmatch import fnmatch
 from functools import cache
 from typing import Any, NamedTuple
@@ -35,10 +35,12 @@ class Settings(NamedTuple):
 
     def codes(self, source: str) -> frozenset[str]:
         """The rules that are on for a file."""
-        ignored = [
-            word for glob, words in self.per_file_ignores.items() if self._matches(source, glob) for word in words
-        ]
-        return selected(self.select, (*self.ignore, *ignored))
+        return selected(self.select, (*self.ignore, *self._ignored_in(source)))
+
+    def _ignored_in(self, source: str) -> Iterator[str]:
+        for glob, words in self.per_file_ignores.items():
+            if self._matches(source, glob):
+                yield from words
 
     def _matches(self, source: str, glob: str) -> bool:
         path = pathlib.Path(source).resolve()

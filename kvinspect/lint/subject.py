@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 from kvinspect.document.document import Document
@@ -15,6 +15,14 @@ from kvinspect.engine.groups import AttentionGroup
 from kvinspect.engine.judge import Judged, judge
 from kvinspect.engine.refusal import Refused, stage
 from kvinspect.engine.releases import Release
+from kvinspect.engine.selection import Ask, Misfit, misfits_of
+from kvinspect.engine.specs import AttentionSpec
+
+
+@lru_cache(maxsize=4096)
+def _misfits(release: Release, name: str, ask: Ask, facts: tuple[tuple[str, Any], ...]) -> tuple[Misfit, ...]:
+    """What a backend does not take; a repository's documents ask the same again and again."""
+    return tuple(misfits_of(name, release.catalogue["backends"][name], ask, dict(facts)))
 
 
 class Subject:
@@ -90,6 +98,20 @@ class Subject:
     def attention(self) -> list[AttentionGroup]:
         """All attention groups in the engine's order."""
         return self.cache.flat if self.cache else []
+
+    @cached_property
+    def misfits(self) -> list[tuple[AttentionGroup, tuple[Misfit, ...]]]:
+        """Attention groups with what of their layers a backend of the release does not take."""
+        found = []
+        model, facts = self.document.model, self.half_built.situation.facts() if self.has_cache else {}
+        connected = model.kv_transfer_config.kv_connector is not None
+        for group in (g for members in (self.half_built.attention if self.has_cache else ()) for g in members):
+            entry = self.release.catalogue["backends"].get(group.backend.name)
+            if entry is not None and isinstance(group.spec, AttentionSpec):
+                sparse = bool(entry.get("is_sparse"))
+                ask = Ask.of(group.spec, model.cache_dtype, use_sparse=sparse, use_kv_connector=connected)
+                found.append((group, _misfits(self.release, group.backend.name, ask, tuple(facts.items()))))
+        return found
 
     def entry(self, layer: str) -> Path:
         """The entry that gives a layer its backend."""

@@ -17,7 +17,7 @@ LEADING_ZERO = re.compile(r"[-+]?0[0-9_]+")
 def check(subject: ServeSubject) -> Iterator[Found]:
     """Keys that stand twice, and values that YAML or the flag parser turns into something else."""
     for problem in subject.surprises:
-        yield Found(problem.path, f"{problem.message}; the last one wins", at_key=True)
+        yield Found(problem.path, f"{problem.message}; the last one wins", mark=problem.mark)
     for entry in subject.entries:
         text = _surprise(entry, subject.flags.drops_false)
         if text:

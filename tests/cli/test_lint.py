@@ -1,0 +1,160 @@
+"""The commands `lint` and `rule` as processes."""
+
+import json
+import subprocess
+
+import pytest
+
+from conftest import ROOT
+
+EAGLE = ROOT / "tests" / "lint" / "eagle.yaml"
+PAGES = ROOT / "docs" / "rules"
+
+
+@pytest.fixture
+def folder(tmp_path):
+    configs = tmp_path / "configs"
+    configs.mkdir()
+    (configs / "eagle.yaml").write_text(EAGLE.read_text(encoding="utf-8"), encoding="utf-8")
+    return tmp_path
+
+
+@pytest.fixture
+def lint(run, folder):
+    def runner(*arguments, **more):
+        env = {"PYTHONPATH": str(ROOT), **more.pop("env", {})}
+        return run("lint", *arguments, cwd=folder, env=env, **more)
+
+    return runner
+
+
+def test_the_shipped_configs_lint_clean(run):
+    done = run("lint", "configs/")
+    assert (done.returncode, done.stdout) == (
+        0,
+        f"All checks passed! ({len(list((ROOT / 'configs').iterdir()))} files)\n",
+    )
+
+
+def test_a_finding_is_a_line_a_snippet_and_a_summary(lint):
+    done = lint()
+    assert done.returncode == 1
+    lines = done.stdout.splitlines()
+    assert lines[0].startswith("configs/eagle.yaml:17:46: warning[KV303] spec-decode-downgrade: a decode has 4 tokens")
+    assert lines[1] == "17 | speculative_config: {num_speculative_tokens: 3, method: eagle3}"
+    assert lines[2] == "   |                                              ^"
+    assert lines[3] == "Found 1 finding (1 warning) in 1 file."
+    assert done.stderr == ""
+
+
+def test_exit_codes(lint, folder):
+    assert lint("--exit-zero").returncode == 0
+    assert lint("--fail-on", "error").returncode == 0
+    assert lint("--ignore", "KV303").returncode == 0
+    assert lint("--select", "KV1").returncode == 0
+    assert lint("--select", "KV3O3").returncode == 2
+    assert lint("--engine", "0.7").returncode == 2
+    assert lint("nowhere.yaml").returncode == 2
+    assert lint("nowhere*").returncode == 2
+    (folder / "configs" / "odd.yaml").write_text(
+        'engine: "0.7"\nkv_cache_config: {num_blocks: 1, kv_cache_groups: []}\n'
+    )
+    assert lint().returncode == 2
+    assert lint("--exit-zero").returncode == 2
+
+
+def test_files_of_other_kinds_are_skipped_in_folders_and_not_when_named(lint, folder):
+    (folder / "configs" / "pod.yaml").write_text("apiVersion: v1\nkind: Pod\n")
+    done = lint("configs")
+    assert (done.returncode, "1 files skipped" in done.stderr) == (1, True)
+    assert lint("configs/pod.yaml").returncode == 2
+
+
+def test_what_git_ignores_is_left_alone(lint, folder):
+    (folder / ".git").mkdir()
+    (folder / ".gitignore").write_text("configs/*.yaml\n!configs/kept.yaml\nbuild/\n")
+    (folder / "configs" / "kept.yaml").write_text(EAGLE.read_text())
+    (folder / "configs" / "build").mkdir()
+    (folder / "configs" / "build" / "x.yaml").write_text(EAGLE.read_text())
+    (folder / "configs" / "deep").mkdir()
+    (folder / "configs" / "deep" / ".gitignore").write_text("y.yaml\n")
+    for name in ("x.yaml", "y.yaml"):
+        (folder / "configs" / "deep" / name).write_text(EAGLE.read_text())
+    found = json.loads(lint("--format", "json", "configs").stdout)
+    assert [finding["source"] for finding in found["findings"]] == ["configs/deep/x.yaml", "configs/kept.yaml"]
+    subprocess.run(["rm", "-r", str(folder / ".git")], check=True)
+    subprocess.run(["git", "init", "-q"], cwd=folder, check=True)
+    listed = subprocess.run(
+        ["git", "ls-files", "-co", "--exclude-standard", "configs/*.yaml"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert sorted(listed.stdout.split()) == ["configs/deep/x.yaml", "configs/kept.yaml"]
+
+
+def test_standard_input_and_patterns(lint):
+    assert "<stdin>:17:46: warning[KV303]" in lint("-", stdin=EAGLE.read_text()).stdout
+    assert lint("configs/ea*.yaml").returncode == 1
+
+
+@pytest.mark.parametrize("how", ["text", "json", "github", "sarif", "junit", "gitlab"])
+def test_every_format_goes_to_a_file_as_well(lint, folder, how):
+    printed = lint("--format", how).stdout
+    assert lint("--format", how, "-o", "out").stdout == ""
+    assert (folder / "out").read_text(encoding="utf-8") == printed
+    assert "KV303" in printed
+
+
+def test_in_a_workflow_findings_are_annotations(lint):
+    done = lint(env={"GITHUB_ACTIONS": "true"})
+    assert done.stdout.startswith(
+        "::warning file=configs/eagle.yaml,line=17,col=46,title=KV303 spec-decode-downgrade::"
+    )
+
+
+def test_a_baseline_is_written_and_left_out(lint, folder):
+    assert lint("--write-baseline", "known.json").returncode == 0
+    assert lint("--baseline", "known.json").returncode == 0
+    (folder / "kvinspect.toml").write_text("baseline = 'known.json'")
+    assert lint().returncode == 0
+    (folder / "configs" / "other.yaml").write_text(EAGLE.read_text())
+    assert lint().returncode == 1
+
+
+def test_wrong_settings_end_with_2(lint, folder):
+    (folder / "kvinspect.toml").write_text("selct = []")
+    done = lint()
+    assert (done.returncode, "did you mean select?" in done.stderr) == (2, True)
+
+
+def test_releases_beside_each_other_are_the_upgrade_check(run):
+    done = run(
+        "lint", "configs/whisper-large-v3-rocm.yaml", "--engine", "0.25,0.27", "--format", "json", "--select", "KV1"
+    )
+    found = {f["code"]: (f["releases"], f["absent"]) for f in json.loads(done.stdout)["findings"]}
+    assert found == {"KV102": (["0.27.1"], ["0.25.1"])}
+    assert done.returncode == 1
+
+
+def test_several_processes_say_the_same(run):
+    one = run("lint", "docs/rules", "configs", "tests/lint", "examples", "--format", "json")
+    many = run("lint", "docs/rules", "configs", "tests/lint", "examples", "--format", "json", "--jobs", "3")
+    assert one.stdout == many.stdout
+    assert json.loads(one.stdout)["findings"]
+
+
+def test_statistics_and_verbose(lint):
+    assert lint("--statistics").stdout.splitlines()[0].split() == ["1", "KV303", "spec-decode-downgrade", "(warning)"]
+    assert "configs/eagle.yaml: document, vLLM 0.27.1" in lint("--verbose").stderr
+
+
+def test_rule_prints_pages_and_lists(run):
+    assert run("rule", "KV103").stdout == (PAGES / "KV103.md").read_text(encoding="utf-8")
+    assert run("rule", "mixed-layouts-skipped").stdout == (PAGES / "KV103.md").read_text(encoding="utf-8")
+    listed = run("rule").stdout
+    assert all(path.stem in listed for path in PAGES.glob("KV*.md"))
+    assert json.loads(run("rule", "KV103", "--format", "json").stdout)[0]["severity"] == "error"
+    wrong = run("rule", "KV1O3")
+    assert (wrong.returncode, "did you mean KV103?" in wrong.stderr) == (2, True)

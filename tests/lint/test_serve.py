@@ -1,0 +1,91 @@
+"""`vllm serve --config` files: recognised, read as the engine's loader reads them, and only truly faulted."""
+
+import pytest
+
+import kvinspect
+from conftest import SHARED
+from kvinspect.lint.settings import Settings
+
+
+def codes(text, tmp_path, engine="0.27"):
+    path = tmp_path / "serve.yaml"
+    path.write_text(text, encoding="utf-8")
+    result = kvinspect.lint(path, engine=engine, settings=Settings())
+    assert result.kind == "serve"
+    return [(finding.code, finding.mark.line) for finding in result.findings]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("max-model-len: 4096", []),
+        ("max_model_len: 4096\ntensor-parallel-size: 2", []),
+        ("compilation-config.cudagraph_mode: FULL\nblock-size: 16", []),
+        ("no-enable-prefix-caching: true\nblock-size: 16", []),
+        ("speculative-config: {model: x, num_speculative_tokens: 3}", []),
+        ("max-model-len: 32k", []),
+        ("max-model-len: auto", []),
+        ("dtype: no\nblock-size: 16", [("KV004", 1)]),
+        ("max-num-seqs: 12\nmax-num-seqs: 13", [("KV004", 2)]),
+        ("max-num-batched-tokens: 1e4", [("KV004", 1)]),
+        ("seed: 22:22\nblock-size: 16", [("KV004", 1)]),
+        ("block-size: 020", [("KV004", 1)]),
+        ("enforce-eager: false\nblock-size: 16", [("KV004", 1)]),
+        ("api-key: []\nblock-size: 16", [("KV004", 1)]),
+        ("tokenizer: ~\nblock-size: 16", [("KV004", 1)]),
+        ("max-model-len: true", [("KV004", 1)]),
+        ("max-model-length: 4096\nblock-size: 16", [("KV005", 1)]),
+        ("kv-cache-dtype: fp9", [("KV007", 1)]),
+        ("tensor-parallel-size: two\nblock-size: 16", [("KV007", 1)]),
+        ("compilation-config: '{\"mode\": 3'\nblock-size: 16", [("KV007", 1)]),
+    ],
+)
+def test_what_becomes_of_a_key(text, expected, tmp_path):
+    assert codes(text, tmp_path) == expected
+
+
+def test_false_is_dropped_until_it_negates(tmp_path):
+    text = "enable-prefix-caching: false\nblock-size: 16"
+    assert codes(text, tmp_path, "0.27") == [("KV004", 1)]
+    assert codes(text, tmp_path, "0.28") == []
+
+
+def test_a_renamed_flag_names_the_releases_that_have_it(tmp_path):
+    from kvinspect.engine.catalogue import flags
+
+    old, new = flags.read("0.25.1").by_name, flags.read("0.28.0").by_name
+    gone = next(name for name in old if name not in new)
+    path = tmp_path / "serve.yaml"
+    path.write_text(f"{gone}: 1\nblock-size: 16\n", encoding="utf-8")
+    found = kvinspect.lint(path, engine="0.28", settings=Settings()).findings
+    assert [f.code for f in found if f.code == "KV005"] == ["KV005"]
+    assert "0.25.1" in found[0].message
+
+
+@pytest.mark.shared
+def test_real_peoples_files_are_recognised_and_their_findings_true():
+    found = {}
+    for path in sorted((SHARED / "serve_configs").glob("*.yaml")):
+        result = kvinspect.lint(path, engine="0.28", settings=Settings())
+        assert result.kind == "serve", path.name
+        found |= {(path.name, f.code): f.message for f in result.findings}
+    # The flag was taken out before 0.25: `--disable-log-requests` became the default, `--enable-log-requests` its opposite.
+    assert list(found) == [("gpu-recipes__a4-deepseek-r1-671b.yaml", "KV005")]
+
+
+@pytest.mark.parametrize("name", ["pod.yaml", "package.json", "list.yaml"])
+def test_files_of_other_kinds_are_told_apart(name, tmp_path):
+    texts = {
+        "pod.yaml": "apiVersion: v1\nkind: Pod\nmetadata: {}\n",
+        "package.json": '{"name": "x", "port": 1}',
+        "list.yaml": "- a\n",
+    }
+    path = tmp_path / name
+    path.write_text(texts[name], encoding="utf-8")
+    assert kvinspect.lint(path, settings=Settings()).kind == "other"
+
+
+@pytest.mark.shared
+def test_config_json_files_are_recognised():
+    kinds = {kvinspect.lint(path, settings=Settings()).kind for path in sorted((SHARED / "hf_configs").glob("*.json"))}
+    assert kinds == {"model"}

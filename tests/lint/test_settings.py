@@ -1,0 +1,103 @@
+"""Configuration files: found upward, wholly checked, and outdone by the call."""
+
+import pytest
+
+import kvinspect
+from conftest import ROOT
+from kvinspect.document.finding import Severity
+from kvinspect.lint import baseline
+from kvinspect.lint.settings import read_settings, settings_for
+
+EAGLE = (ROOT / "tests" / "lint" / "eagle.yaml").read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def project(tmp_path):
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    (tmp_path / "a" / "b" / "x.yaml").write_text(EAGLE, encoding="utf-8")
+    settings_for.cache_clear()
+    return tmp_path
+
+
+def found(project):
+    settings_for.cache_clear()
+    return [(f.code, f.severity.word) for f in kvinspect.lint(project / "a" / "b" / "x.yaml").findings]
+
+
+def test_without_a_file_every_rule_is_on(project):
+    assert found(project) == [("KV303", "warning")]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("ignore = ['KV303']", []),
+        ("select = ['KV1']", []),
+        ("select = ['KV3']", [("KV303", "warning")]),
+        ("severity = {KV303 = 'error'}", [("KV303", "error")]),
+        ("per-file-ignores = {'b/*' = ['KV303']}", []),
+        ("per-file-ignores = {'c/*' = ['KV303']}", [("KV303", "warning")]),
+    ],
+)
+@pytest.mark.parametrize("name", ["kvinspect.toml", "pyproject.toml"])
+def test_the_nearest_file_upward_counts(project, name, text, expected):
+    head = "[tool.kvinspect]\n" if name == "pyproject.toml" else ""
+    (project / "a" / name).write_text(head + text, encoding="utf-8")
+    (project / "kvinspect.toml").write_text("ignore = ['KV']", encoding="utf-8")
+    assert found(project) == expected
+
+
+def test_a_pyproject_without_a_table_is_passed_by(project):
+    (project / "a" / "pyproject.toml").write_text("[tool.ruff]\n", encoding="utf-8")
+    (project / "kvinspect.toml").write_text("ignore = ['KV303']", encoding="utf-8")
+    assert found(project) == []
+
+
+def test_defaults_count_where_the_document_is_silent(project):
+    path = project / "a" / "b" / "x.yaml"
+    text = (
+        EAGLE.replace('engine: "0.27"\n', "").replace('device_capability: "9.0"\n', "").replace("platform: cuda\n", "")
+    )
+    path.write_text(text, encoding="utf-8")
+    (project / "kvinspect.toml").write_text("engine = '0.27'\ndevice-capability = '10.0'\n", encoding="utf-8")
+    assert found(project) == []
+    (project / "kvinspect.toml").write_text("engine = '0.5'\n", encoding="utf-8")
+    assert [code for code, _ in found(project)] == ["KV002"]
+
+
+def test_every_wrong_key_is_told_with_its_line(tmp_path):
+    path = tmp_path / "kvinspect.toml"
+    path.write_text("selct = []\nignore = ['KV9']\nfail-on = 'warn'\nseverity = {KV101 = 'bad'}\n", encoding="utf-8")
+    with pytest.raises(kvinspect.DocumentError) as caught:
+        read_settings(path)
+    said = [(error.mark.line, error.text) for error in caught.value.errors]
+    assert [line for line, _ in said] == [1, 2, 3, 4]
+    assert "did you mean select?" in said[0][1]
+    assert "did you mean warning?" in said[2][1]
+
+
+def test_a_file_that_is_no_toml_is_told_with_its_place(tmp_path):
+    (tmp_path / "kvinspect.toml").write_text("a = ]\n", encoding="utf-8")
+    with pytest.raises(kvinspect.DocumentError, match=r"kvinspect\.toml:\d+:\d+: not valid TOML"):
+        read_settings(tmp_path / "kvinspect.toml")
+
+
+def test_fail_on_is_a_severity(tmp_path):
+    (tmp_path / "kvinspect.toml").write_text("fail-on = 'error'", encoding="utf-8")
+    assert read_settings(tmp_path / "kvinspect.toml").fail_on is Severity.ERROR
+
+
+def test_a_baseline_leaves_out_what_it_knows_as_often_as_it_knows_it(project, tmp_path):
+    findings = kvinspect.lint(project / "a" / "b" / "x.yaml").findings
+    path = tmp_path / "baseline.json"
+    path.write_text(baseline.written(findings), encoding="utf-8")
+    assert baseline.new(findings, baseline.read(str(path))) == []
+    assert len(baseline.new([*findings, *findings], baseline.read(str(path)))) == 1
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[]", '{"findings": [1]}'])
+def test_what_is_no_baseline_is_said(text, tmp_path):
+    path = tmp_path / "baseline.json"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(kvinspect.DocumentError, match="no baseline"):
+        baseline.read(str(path))

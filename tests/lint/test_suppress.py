@@ -1,0 +1,51 @@
+"""Comments that silence findings, and those that silence nothing."""
+
+from pathlib import Path
+
+import pytest
+
+import kvinspect
+from kvinspect.lint.settings import Settings
+
+BARE = (Path(__file__).parent / "eagle.yaml").read_text(encoding="utf-8")
+LINE = "speculative_config: {num_speculative_tokens: 3, method: eagle3}"
+
+
+def codes(text, tmp_path):
+    path = tmp_path / "x.yaml"
+    path.write_text(text, encoding="utf-8")
+    return [finding.code for finding in kvinspect.lint(path, settings=Settings()).findings]
+
+
+def test_without_a_comment_there_is_a_finding(tmp_path):
+    assert codes(BARE, tmp_path) == ["KV303"]
+
+
+@pytest.mark.parametrize(
+    "comment", ["ignore[KV303]", "ignore[spec-decode-downgrade]", "ignore", "ignore[KV303, KV303]"]
+)
+def test_on_its_line(comment, tmp_path):
+    assert "KV303" not in codes(BARE.replace(LINE, f"{LINE}  # kvinspect: {comment}"), tmp_path)
+
+
+def test_on_the_line_before(tmp_path):
+    assert codes(BARE.replace(LINE, f"# kvinspect: ignore[KV303]\n{LINE}"), tmp_path) == []
+
+
+def test_at_the_head_for_the_whole_file(tmp_path):
+    assert codes(f"# kvinspect: ignore[KV303]\n{BARE}", tmp_path) == []
+
+
+@pytest.mark.parametrize("comment", ["ignore[KV101]", "ignore[KV999]", "ignore"])
+def test_what_silences_nothing_is_a_finding(comment, tmp_path):
+    text = BARE.replace("platform: cuda", f"platform: cuda  # kvinspect: {comment}")
+    assert codes(text, tmp_path) == ["KV006", "KV303"]
+
+
+def test_one_code_of_two_may_be_idle(tmp_path):
+    assert codes(BARE.replace(LINE, f"{LINE}  # kvinspect: ignore[KV303,KV101]"), tmp_path) == ["KV006"]
+
+
+def test_words_in_a_value_are_no_comment(tmp_path):
+    text = BARE.replace("method: eagle3", "method: 'x#kvinspect: ignore[KV303]'")
+    assert codes(text, tmp_path) == ["KV303"]
