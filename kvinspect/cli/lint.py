@@ -61,6 +61,9 @@ def lint(
     how: Annotated[How | None, typer.Option("--format", "-f", help="Absent: github in a workflow, else text.")] = None,
     output: Output = None,
     statistics: Annotated[bool, typer.Option("--statistics", help="Count the findings of each rule.")] = False,
+    skip_others: Annotated[
+        bool, typer.Option("--skip-others", help="Pass over files of other kinds, even where the call names them.")
+    ] = False,
     exit_zero: Annotated[bool, typer.Option("--exit-zero", help="End with 0 in spite of findings.")] = False,
     baseline: Annotated[str | None, typer.Option(metavar="FILE", help="Leave out the findings in this file.")] = None,
     write_baseline: Annotated[
@@ -80,8 +83,8 @@ def lint(
     from kvinspect.lint import baseline as known
 
     options = _options(engine, select, ignore, fail_on, config)
-    results = _results(paths or ["configs"], options, jobs, verbose)
-    results = _without_known(results, baseline)
+    every = _results(paths or ["configs"], options, jobs, verbose)
+    results = _without_known(_of_our_kinds(every, skip_others), baseline)
     if write_baseline:
         findings = [finding for result in results for finding in result.findings]
         write(known.written(findings), write_baseline)
@@ -89,7 +92,7 @@ def lint(
         return
     if output or not quiet:
         _print(_report(results), how or _by_place(output), statistics, output, color)
-    raise typer.Exit(_code(results, exit_zero))
+    raise typer.Exit(CLEAN if skip_others and not results else _code(results, exit_zero))
 
 
 def _options(
@@ -118,8 +121,8 @@ def _split(words: list[str] | None) -> tuple[str, ...]:
     return tuple(part.strip() for word in words or () for part in word.split(",") if part.strip())
 
 
-def _results(paths: list[str], options: Options, jobs: int, verbose: bool) -> list[FileResult]:
-    """What came of the files that kvinspect reads; how many others there are is said."""
+def _results(paths: list[str], options: Options, jobs: int, verbose: bool) -> list[tuple[FileResult, bool]]:
+    """What came of each file, and whether the call named it itself."""
     from kvinspect.api.lint import lint_many
     from kvinspect.cli.walk import named_files
 
@@ -128,14 +131,16 @@ def _results(paths: list[str], options: Options, jobs: int, verbose: bool) -> li
     if verbose:
         for result in results:
             say(f"{result.source}: {result.kind}" + (f", vLLM {result.release}" if result.release else ""))
-    kept, skipped = [], 0
-    for result, asked_for in zip(results, files.values(), strict=True):
-        if result.kind == "other" and not asked_for:
-            skipped += 1
-        else:
-            kept.append(result)
+    return list(zip(results, files.values(), strict=True))
+
+
+def _of_our_kinds(results: Sequence[tuple[FileResult, bool]], skip_others: bool) -> list[FileResult]:
+    """The results of files that kvinspect reads; how many others there are is said."""
+    kept = [result for result, named in results if result.kind != "other" or (named and not skip_others)]
+    skipped = len(results) - len(kept)
     if skipped:
-        say(f"{skipped} files skipped, which are no inspection document, config.json or serve config")
+        files = "1 file" if skipped == 1 else f"{skipped} files"
+        say(f"{files} skipped: no inspection document, config.json or serve config")
     return kept
 
 

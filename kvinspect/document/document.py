@@ -110,7 +110,7 @@ def _uses(model: DocumentModel, groups: tuple[Group, ...], names: Expander) -> d
     uses: dict[str, LayerUse] = {}
     config = model.kv_cache_config
     for group, entry in zip(groups, config.kv_cache_groups if config else [], strict=True):
-        if entry.backend:
+        if entry.backend is not None:
             use = LayerUse(entry.backend, (*group.path, "backend"))
             uses.update((layer, use) for layer in group.layer_names)
     for i, attention in enumerate(model.attention_groups or []):

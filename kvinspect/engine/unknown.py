@@ -45,14 +45,14 @@ def _named_backends(document: Document) -> Iterator[tuple[Path, str]]:
     model = document.model
     for group in document.groups:
         entry = model.kv_cache_config.kv_cache_groups[group.id] if model.kv_cache_config else None
-        if entry and entry.backend:
+        if entry and entry.backend is not None:
             yield (*group.path, "backend"), entry.backend
     for i, attention in enumerate(model.attention_groups or []):
         yield ("attention_groups", i, "backend"), attention.backend
     for i, encoder in enumerate(model.encoder_attention_groups):
         yield ("encoder_attention_groups", i, "backend"), encoder.backend
     for path, spec in _specs(document):
-        if spec.backend:
+        if spec.backend is not None:
             yield (*path, "backend"), spec.backend
 
 

@@ -66,7 +66,7 @@ def test_exit_codes(lint, folder):
 def test_files_of_other_kinds_are_skipped_in_folders_and_not_when_named(lint, folder):
     (folder / "configs" / "pod.yaml").write_text("apiVersion: v1\nkind: Pod\n")
     done = lint("configs")
-    assert (done.returncode, "1 files skipped" in done.stderr) == (1, True)
+    assert (done.returncode, "1 file skipped" in done.stderr) == (1, True)
     assert lint("configs/pod.yaml").returncode == 2
 
 

@@ -106,6 +106,12 @@ def test_an_unknown_backend_is_said_with_the_nearest(whisper):
         kvinspect.align(whisper)
 
 
+def test_an_empty_backend_is_unknown_and_not_absent(whisper):
+    whisper["kv_cache_config"]["kv_cache_groups"][1]["backend"] = ""
+    with pytest.raises(kvinspect.DocumentError, match=r"kv_cache_groups\[1\].backend"):
+        kvinspect.align(whisper)
+
+
 def test_an_unknown_release_of_the_caller_does_not_blame_the_document(whisper):
     with pytest.raises(kvinspect.DocumentError) as caught:
         kvinspect.align(whisper, engine="0.99")
