@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from kvinspect.api.lint import lint
     from kvinspect.api.mm_prefix import mm_prefix
     from kvinspect.api.on_device import InternalError
+    from kvinspect.api.plan import plan
     from kvinspect.device.choose import DeviceError
     from kvinspect.document.document import Document
     from kvinspect.document.problem import DocumentError
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from kvinspect.engine.cudagraph.mode import CUDAGraphMode
     from kvinspect.engine.cudagraph.support import AttentionCGSupport, AttentionCGSupportInfo
     from kvinspect.engine.mm_prefix.answer import MMPrefixAnswer
+    from kvinspect.planning.answer import PlanAnswer
 
 __version__ = "0.1.0"
 __all__ = [
@@ -33,6 +35,7 @@ __all__ = [
     "DocumentError",
     "InternalError",
     "MMPrefixAnswer",
+    "PlanAnswer",
     "align",
     "cg_support",
     "cg_support_matrix",
@@ -40,6 +43,7 @@ __all__ = [
     "lint",
     "load",
     "mm_prefix",
+    "plan",
 ]
 
 _HOMES = {
@@ -50,6 +54,7 @@ _HOMES = {
     "cg_support_table": "api.cg_support",
     "lint": "api.lint",
     "mm_prefix": "api.mm_prefix",
+    "plan": "api.plan",
     "InternalError": "api.on_device",
     "DeviceError": "device.choose",
     "Document": "document.document",
@@ -61,6 +66,7 @@ _HOMES = {
     "AttentionCGSupport": "engine.cudagraph.support",
     "AttentionCGSupportInfo": "engine.cudagraph.support",
     "MMPrefixAnswer": "engine.mm_prefix.answer",
+    "PlanAnswer": "planning.answer",
 }
 """Public name → the module below this one that has it; a call imports no more than it needs."""
 

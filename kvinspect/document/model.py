@@ -302,4 +302,7 @@ class DocumentModel(Entry):
         dict[Word, SpecEntry] | None, Rule("a planning document: layer name → spec, in place of kv_cache_config")
     ] = None
     available_memory: Annotated[list[NotNegative] | None, Rule("bytes for the cache, one entry a worker")] = None
+    worker_layers: Annotated[
+        list[list[Word]] | None, Rule("the layers of each worker, as pipeline stages hold them; absent: all of them")
+    ] = None
     num_gpu_blocks_override: Positive | None = None

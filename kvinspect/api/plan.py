@@ -1,0 +1,20 @@
+"""`kvinspect.plan`."""
+
+from __future__ import annotations
+
+from kvinspect.api.asking import Origin, ask, placed
+from kvinspect.planning.answer import PlanAnswer
+from kvinspect.planning.run import plan_document
+
+
+def plan(document: Origin, *, engine: str | None = None) -> PlanAnswer:
+    """What the release's planner makes of a planning document: groups, allocations, blocks, capacity.
+
+    The document has `kv_cache_specs` and `available_memory` (bytes, one entry a worker) in place of `kv_cache_config`.
+    `engine` is a release and wins over the document's. Raises DocumentError where the document cannot be used, or names
+    a release or backend that nobody knows; what the engine would refuse is an answer with `error`.
+    """
+    asked = ask(document, "kv_cache_specs", "plan", engine)
+    asked.document.require("available_memory", "plan")
+    with placed(asked.document):
+        return plan_document(asked.document, asked.release, asked.setting)

@@ -1,0 +1,191 @@
+"""The answer of `plan`, as values that print themselves as JSON."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from kvinspect.document.document import Tensor
+from kvinspect.document.words import SPEC_CLASSES
+from kvinspect.engine.answer import SCHEMA_VERSION, Setting, refusal_dict
+from kvinspect.engine.groups import KVCacheGroup
+from kvinspect.engine.pages import unpadded_bytes
+from kvinspect.engine.refusal import Refused
+from kvinspect.engine.specs import AttentionSpec, GroupSpec, LayerSpec, UniformTypeSpecs, reported_kind
+from kvinspect.planning.capacity import RequestCost, grows
+from kvinspect.planning.deployment import Deployment
+from kvinspect.planning.grouping import Grouping
+from kvinspect.planning.requests import request_blocks
+
+if TYPE_CHECKING:
+    from kvinspect.planning.inputs import Inputs
+    from kvinspect.planning.steps import Steps
+
+
+class Worker(NamedTuple):
+    """One worker: bytes that it has, blocks that these make, bytes of one block, its groups and allocations."""
+
+    available_memory: int
+    num_blocks_alone: int
+    bytes_per_block: int
+    groups: tuple[KVCacheGroup, ...]
+    tensors: tuple[Tensor, ...]
+
+
+class Capacity(NamedTuple):
+    """`num_tokens` is requests at once times the longest request, which is no size of a pool."""
+
+    num_tokens: int
+    max_concurrency: float
+    cost: RequestCost
+
+
+class PlannedGroup(NamedTuple):
+    """A group of the first worker; sizes in bytes, `block_size` in tokens.
+
+    `padding_bytes` is what a block of the group leaves unused: padding inside its pages, and the slots that other,
+    larger groups need.
+    """
+
+    id: int
+    layer_names: tuple[str, ...]
+    spec: GroupSpec
+    page_size_bytes: int
+    content_bytes: int
+    padding_bytes: int
+    blocks_per_request: int
+    grows: bool
+    backends: tuple[str, ...]
+
+
+class PlanAnswer(NamedTuple):
+    """What a release's planner makes of the specs and the memory of a deployment."""
+
+    setting: Setting
+    deployment: Deployment
+    steps: Steps
+    inputs: Inputs | None = None
+    grouping: Grouping | None = None
+    workers: tuple[Worker, ...] = ()
+    num_blocks: int | None = None
+    capacity: Capacity | None = None
+    refusal: Refused | None = None
+
+    @property
+    def clean(self) -> bool:
+        """Whether the engine would start."""
+        return self.refusal is None
+
+    @property
+    def groups(self) -> tuple[PlannedGroup, ...]:
+        """The groups of the first worker, () where the engine refuses."""
+        if self.refusal is not None or not self.workers:
+            return ()
+        worker = self.workers[0]
+        return tuple(self._group(group, worker.bytes_per_block) for group in worker.groups)
+
+    def _group(self, group: KVCacheGroup, block_bytes: int) -> PlannedGroup:
+        layers = [group.spec_of(layer) for layer in group.layer_names]
+        content = sum(unpadded_bytes(spec, self.steps.unpadded) for spec in layers)
+        named = self.inputs.backends if self.inputs else {}
+        return PlannedGroup(
+            id=group.id,
+            layer_names=group.layer_names,
+            spec=group.spec,
+            page_size_bytes=_page(group.spec, self.steps),
+            content_bytes=content,
+            padding_bytes=block_bytes - content,
+            blocks_per_request=request_blocks(group.spec, self.deployment),
+            grows=grows(group.spec, self.deployment),
+            backends=tuple(dict.fromkeys(named[layer] for layer in group.layer_names if layer in named)),
+        )
+
+    @property
+    def log_lines(self) -> list[str]:
+        """The lines about the cache that the engine logs at start-up."""
+        if self.capacity is None:
+            return []
+        found = self.capacity
+        return self.steps.log_lines(found.num_tokens, self.deployment.max_model_len, found.max_concurrency)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The answer as `--format json` prints it; sizes in bytes, lengths in tokens."""
+        fine = self.refusal is None
+        worker = self.workers[0] if fine and self.workers else None
+        found = self.capacity if fine else None
+        return {
+            "schema_version": SCHEMA_VERSION,
+            **self.setting.to_dict(),
+            "num_blocks": self.num_blocks if fine else None,
+            "num_tokens": found.num_tokens if found else None,
+            "max_concurrency": found.max_concurrency if found else None,
+            "max_model_len": self.deployment.max_model_len,
+            "bytes_per_block": worker.bytes_per_block if worker else None,
+            "request": found.cost._asdict() if found else None,
+            "grouping": {"rule": self.grouping.rule, "why": self.grouping.why} if self.grouping else None,
+            "groups": [self._group_dict(group) for group in self.groups],
+            "kv_cache_tensors": [_tensor_dict(tensor) for tensor in worker.tensors] if worker else [],
+            "workers": [_worker_dict(one) for one in self.workers] if fine else [],
+            "log_lines": self.log_lines,
+            "error": {"stage": self.refusal.stage, **refusal_dict(self.refusal)} if self.refusal else None,
+        }
+
+    def _group_dict(self, group: PlannedGroup) -> dict[str, Any]:
+        return {
+            "kv_cache_group_id": group.id,
+            "layer_names": list(group.layer_names),
+            "kv_cache_spec": spec_dict(group.spec, self.steps),
+            "backends": list(group.backends),
+            "page_size_bytes": group.page_size_bytes,
+            "padding_bytes": group.padding_bytes,
+            "blocks_per_request": group.blocks_per_request,
+        }
+
+
+def _page(spec: GroupSpec, steps: Steps) -> int:
+    if isinstance(spec, UniformTypeSpecs):
+        return sum(steps.page(inner) for _, inner in spec.specs)
+    return steps.page(spec)
+
+
+def spec_dict(spec: GroupSpec, steps: Steps) -> dict[str, Any]:
+    """A spec with the fields that its class has in the release and that differ from their defaults."""
+    if isinstance(spec, UniformTypeSpecs):
+        inner = {layer: spec_dict(one, steps) for layer, one in spec.specs}
+        head = {"kind": "uniform_type", "type": SPEC_CLASSES["uniform_type"], "block_size": spec.block_size}
+        return {**head, "page_size_bytes": _page(spec, steps), "kv_cache_specs": inner}
+    head = {"kind": reported_kind(spec), "type": SPEC_CLASSES[spec.kind]}
+    return {**head, **written_fields(spec, steps), "page_size_bytes": steps.page(spec)}
+
+
+def written_fields(spec: LayerSpec, steps: Steps) -> dict[str, Any]:
+    """The fields of a spec that say something, as a document writes them."""
+    fields = steps.release.catalogue["spec_classes"][SPEC_CLASSES[spec.kind]]
+    usual = AttentionSpec._field_defaults if isinstance(spec, AttentionSpec) else type(spec)._field_defaults
+    found: dict[str, Any] = {}
+    for field in (*fields["required"], *fields["optional"]):
+        value = getattr(spec, field)
+        if field in fields["required"] or (value is not None and value != usual.get(field)):
+            found[field] = _plain(value)
+    return found
+
+
+def _plain(value: Any) -> Any:
+    return [_plain(item) for item in value] if isinstance(value, tuple) else value
+
+
+def _tensor_dict(tensor: Tensor) -> dict[str, Any]:
+    return {
+        "size": tensor.size,
+        "shared_by": list(tensor.shared_by),
+        "offset": tensor.offset,
+        "block_stride": tensor.block_stride,
+    }
+
+
+def _worker_dict(worker: Worker) -> dict[str, Any]:
+    return {
+        "available_memory": worker.available_memory,
+        "num_blocks_alone": worker.num_blocks_alone,
+        "bytes_per_block": worker.bytes_per_block,
+        "num_layers": sum(len(group.layer_names) for group in worker.groups),
+    }

@@ -1,0 +1,94 @@
+"""How many requests fit at once, and what one costs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from kvinspect.engine.groups import KVCacheGroup
+from kvinspect.engine.pages import group_page_size_bytes
+from kvinspect.engine.refusal import Refused
+from kvinspect.engine.specs import FULL, GroupSpec, MambaSpec, UniformTypeSpecs
+from kvinspect.planning.deployment import Deployment
+from kvinspect.planning.requests import request_blocks
+
+if TYPE_CHECKING:
+    from kvinspect.planning.steps import Steps
+
+
+class RequestCost(NamedTuple):
+    """What a request costs on one worker: `fixed_bytes` however long it is, and `bytes_per_token` for each token.
+
+    A window counts as fixed, as it does once a request is longer than it; `blocks` are those of a request of the
+    longest length, of all groups together.
+    """
+
+    fixed_bytes: int
+    bytes_per_token: float
+    blocks: int
+
+
+def bytes_per_block(groups: Sequence[KVCacheGroup], deployment: Deployment, steps: Steps) -> int:
+    """Bytes of one block through all layers of a worker (`_pool_bytes_per_block`). Raises Refused."""
+    typed = [isinstance(group.spec, UniformTypeSpecs) for group in groups]
+    if typed == [True]:
+        return group_page_size_bytes(groups[0].spec, steps.unpadded)
+    if all(typed) or (deployment.cross_layers and len(groups) > 1):
+        return steps.release.packed_placement(groups, steps.unpadded)[0]
+    pages = {group_page_size_bytes(group.spec, steps.unpadded) for group in groups}
+    if len(pages) > 1:
+        found = ", ".join(map(str, sorted(pages)))
+        raise Refused("AssertionError", f"the groups' pages differ: {found} bytes", function="get_uniform_page_size")
+    return pages.pop() * max(len(group.layer_names) for group in groups)
+
+
+def concurrency_by_blocks(
+    groups: Sequence[KVCacheGroup], num_blocks: int, deployment: Deployment, steps: Steps
+) -> float:
+    """From 0.27 on: blocks of the pool to the blocks of all groups that one request holds."""
+    return _ratio(num_blocks, sum(request_blocks(group.spec, deployment) for group in groups))
+
+
+def concurrency_by_memory(
+    groups: Sequence[KVCacheGroup], num_blocks: int, deployment: Deployment, steps: Steps
+) -> float:
+    """0.25 and 0.26: a request's bytes of every group to the bytes of the first group's page."""
+    page = group_page_size_bytes(groups[0].spec, steps.unpadded)
+    layers = max(len(group.layer_names) for group in groups)
+    pages = [group_page_size_bytes(group.spec, steps.unpadded) for group in groups]
+    needed = sum(request_blocks(group.spec, deployment) * size for group, size in zip(groups, pages, strict=True))
+    return _ratio(num_blocks, -(-layers * needed // (page * layers)) if layers else 0)
+
+
+def _ratio(num_blocks: int, per_request: int) -> float:
+    if per_request == 0:
+        raise Refused(
+            "ZeroDivisionError", "a request needs no block", function="get_max_concurrency_for_kv_cache_config"
+        )
+    return num_blocks / per_request
+
+
+def request_cost(groups: Sequence[KVCacheGroup], block_bytes: int, deployment: Deployment) -> RequestCost:
+    """The cost of a request, block by block of the pool."""
+    fixed, per_token, blocks = 0, 0.0, 0
+    for group in groups:
+        held = request_blocks(group.spec, deployment)
+        blocks += held
+        if grows(group.spec, deployment):
+            per_token += block_bytes / (group.first_spec.block_size * _shards(group.spec, deployment))
+        else:
+            fixed += held * block_bytes
+    return RequestCost(fixed, per_token, blocks)
+
+
+def grows(spec: GroupSpec, deployment: Deployment) -> bool:
+    """Whether a request holds the more blocks of a group the longer it is."""
+    one = spec.specs[0][1] if isinstance(spec, UniformTypeSpecs) else spec
+    if isinstance(one, MambaSpec):
+        return deployment.mamba_cache_mode == "all"
+    return one.kind in FULL
+
+
+def _shards(spec: GroupSpec, deployment: Deployment) -> int:
+    one = spec.specs[0][1] if isinstance(spec, UniformTypeSpecs) else spec
+    return 1 if isinstance(one, MambaSpec) else deployment.context_shards

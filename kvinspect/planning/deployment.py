@@ -1,0 +1,67 @@
+"""What of a deployment the planner looks at, besides the layers' specs and the memory."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from kvinspect.document.document import Document
+from kvinspect.document.model import SpeculativeEntry
+
+
+class Deployment(NamedTuple):
+    """Lengths in tokens. `context_shards` is over how many ranks the tokens of full attention are spread."""
+
+    max_model_len: int
+    auto_fit: bool
+    max_in_flight_tokens: int
+    max_num_encoder_input_tokens: int
+    context_shards: int
+    decode_shards: int
+    mamba_cache_mode: str
+    disable_hybrid_kv_cache_manager: bool
+    cross_layers: bool
+    num_gpu_blocks_override: int | None
+    extra_retained_tokens: int
+    use_eagle: bool
+
+
+def of_settled_batches(document: Document) -> Deployment:
+    """0.25: one batch is in flight, and prefill ranks share the tokens as well (`FullAttentionSpec`)."""
+    model = document.model
+    parallel = model.parallel_config
+    shards = parallel.decode_context_parallel_size * parallel.prefill_context_parallel_size
+    return _deployment(document)._replace(
+        context_shards=shards, max_in_flight_tokens=model.scheduler_config.max_num_batched_tokens
+    )
+
+
+def of_batches_in_flight(document: Document) -> Deployment:
+    """From 0.26 on every concurrent batch may hold its tokens (`VllmConfig.max_in_flight_tokens`)."""
+    return _deployment(document)
+
+
+def _deployment(document: Document) -> Deployment:
+    model = document.model
+    scheduler, parallel, speculative = model.scheduler_config, model.parallel_config, model.speculative_config
+    batches = scheduler.max_concurrent_batches * scheduler.max_num_batched_tokens
+    encoder = scheduler.max_num_encoder_input_tokens
+    extra = model.kv_transfer_config.kv_connector_extra_config.get("enable_cross_layers_blocks", "")
+    return Deployment(
+        max_model_len=model.model_config.max_model_len,
+        auto_fit=model.model_config.original_max_model_len == -1,
+        max_in_flight_tokens=scheduler.max_in_flight_tokens or batches,
+        max_num_encoder_input_tokens=scheduler.max_num_batched_tokens if encoder is None else encoder,
+        context_shards=parallel.decode_context_parallel_size,
+        decode_shards=parallel.decode_context_parallel_size,
+        mamba_cache_mode=model.cache_config.mamba_cache_mode,
+        disable_hybrid_kv_cache_manager=scheduler.disable_hybrid_kv_cache_manager,
+        cross_layers=str(extra).lower() == "true",
+        num_gpu_blocks_override=model.num_gpu_blocks_override,
+        extra_retained_tokens=0,
+        use_eagle=uses_eagle(speculative),
+    )
+
+
+def uses_eagle(speculative: SpeculativeEntry) -> bool:
+    """Whether drafts come from layers of their own (`SpeculativeConfig.use_eagle`)."""
+    return speculative.use_eagle or speculative.method in ("eagle", "eagle3", "mtp", "dflash")

@@ -1,0 +1,183 @@
+"""Which layers share a block table: `get_kv_cache_groups`."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from math import gcd
+from typing import TYPE_CHECKING, NamedTuple
+
+from kvinspect.document.words import DTYPE_BYTES
+from kvinspect.engine.groups import KVCacheGroup
+from kvinspect.engine.refusal import Refused
+from kvinspect.engine.specs import AttentionSpec, GroupSpec, LayerSpec, UniformTypeSpecs
+from kvinspect.planning.deployment import Deployment
+from kvinspect.planning.latents import latent_groups
+from kvinspect.planning.merge import merged, merges
+from kvinspect.planning.promote import promoted
+from kvinspect.planning.uniform import Specs, uniform_type
+from kvinspect.planning.unify import unified
+
+if TYPE_CHECKING:
+    from kvinspect.planning.steps import Steps
+
+Buckets = list[list[str]]
+"""Layers that may be in one group."""
+
+
+class Grouping(NamedTuple):
+    """The groups, by which rule they came about and why, and how many layers of each group are padding."""
+
+    groups: tuple[KVCacheGroup, ...]
+    rule: str
+    why: str
+    specs: Specs
+    """The layers' specs as they were planned with."""
+    padding: tuple[tuple[int, int], ...] = ()
+    """(padding layers, layers) of each kind of layer that does not fill its last group."""
+
+
+def grouped(specs: Specs, deployment: Deployment, steps: Steps) -> Grouping:
+    """The KV cache groups of a whole model. Raises Refused where the engine stops."""
+    if deployment.disable_hybrid_kv_cache_manager:
+        specs = promoted(specs, steps)
+    if not specs:
+        return Grouping((), "attention_free", "no layer has a KV cache", specs)
+    if merges(list(specs.values()), steps.merging):
+        one = merged(specs.values(), steps.merging)
+        why = "all layers have the same spec, so they share one block table"
+        return Grouping(_numbered([(list(specs), one)]), "uniform_spec", why, specs)
+    typed = uniform_type(specs)
+    if typed is not None:
+        why = "all layers need as many token slots, in pages of different sizes: one group, and a spec for each layer"
+        return Grouping(_numbered([(list(specs), typed)]), "uniform_type", why, specs)
+    if steps.packs_latents(specs, steps):
+        why = "latent layers with windows of several sizes are packed side by side in each block"
+        return Grouping(latent_groups(specs, steps), "packed", why, specs)
+    return _mixed(specs, steps)
+
+
+def _mixed(specs: Specs, steps: Steps) -> Grouping:
+    """Kinds that need different numbers of blocks, in groups of about as many layers with pages alike."""
+    hidden = {layer: spec for layer, spec in specs.items() if spec.kind == "hidden_state_cache"}
+    rest = {layer: spec for layer, spec in specs.items() if layer not in hidden}
+    try:
+        rest = unified(rest, steps)
+    except Refused as refused:
+        fallback = steps.fallback(specs, steps) if refused.type == "NotImplementedError" else None
+        if fallback is None:
+            raise
+        why = "the pages cannot be made alike, so layers with a window are planned as with full attention"
+        return Grouping(_numbered([(list(specs), fallback)]), "full_allocation", why, fallback.by_layer)
+    members, why, padding = _split(steps.buckets(rest, steps))
+    groups = [(layers, merged([rest[layer] for layer in layers], steps.merging)) for layers in members]
+    if hidden:
+        groups += _hidden(hidden, [spec for _, spec in groups], steps)
+    return Grouping(_numbered(groups), "uniform_page_size", why, rest | hidden, padding)
+
+
+def _numbered(groups: Sequence[tuple[list[str], GroupSpec]]) -> tuple[KVCacheGroup, ...]:
+    return tuple(KVCacheGroup(i, tuple(layers), spec) for i, (layers, spec) in enumerate(groups))
+
+
+def by_spec(specs: Specs, steps: Steps) -> Buckets:
+    """0.25 and 0.26: layers with the very same spec."""
+    found: dict[LayerSpec, list[str]] = defaultdict(list)
+    for layer, spec in specs.items():
+        found[spec].append(layer)
+    return list(found.values())
+
+
+def by_merging(specs: Specs, steps: Steps) -> Buckets:
+    """From 0.27 on: layers whose specs can be merged, in the order in which they come."""
+    layers: Buckets = []
+    members: list[list[LayerSpec]] = []
+    for names in by_spec(specs, steps):
+        spec = specs[names[0]]
+        home = next((i for i, others in enumerate(members) if _goes_with(others, spec, steps)), None)
+        if home is None:
+            layers.append(list(names))
+            members.append([spec])
+        else:
+            layers[home] += names
+            members[home].append(spec)
+    return layers
+
+
+def _goes_with(others: Sequence[LayerSpec], spec: LayerSpec, steps: Steps) -> bool:
+    try:
+        merged([*others, spec], steps.merging)
+    except Refused as refused:
+        if refused.type not in ("AssertionError", "ValueError"):
+            raise
+        return False
+    return True
+
+
+MOSTLY_ALIKE = 1.5
+"""Up to this ratio of layers of the commonest and the rarest kind, groups are as large as the commonest."""
+
+
+def _split(buckets: Buckets) -> tuple[Buckets, str, tuple[tuple[int, int], ...]]:
+    """Groups of one size (`_get_kv_cache_groups_uniform_page_size`), why that size, and the padding."""
+    if not buckets:
+        raise Refused("ValueError", "no layer is left to group", function="_get_kv_cache_groups_uniform_page_size")
+    counts = [len(layers) for layers in buckets]
+    close = max(counts) < min(counts) * MOSTLY_ALIKE
+    size = max(counts) if close else min(counts)
+    kinds = " and ".join(map(str, counts))
+    ratio = f"within {MOSTLY_ALIKE} times of each other" if close else f"not within {MOSTLY_ALIKE} times of each other"
+    why = f"{kinds} layers of {len(counts)} kinds are {ratio}, so groups have {size} layers"
+    groups: Buckets = []
+    for layers in buckets:
+        count = -(-len(layers) // size)
+        groups += [layers[i::count] for i in range(count)]
+    padding = tuple((-n % size, n) for n in counts if n % size)
+    return groups, why, padding
+
+
+def _hidden(hidden: Specs, others: Sequence[LayerSpec], steps: Steps) -> list[tuple[list[str], LayerSpec]]:
+    """Layers that store hidden states, a group each, with the page of the others."""
+    pages = {steps.page(spec) for spec in others}
+    if len(pages) != 1:
+        raise Refused("AssertionError", "the groups' pages differ in bytes", function="get_uniform_page_size")
+    page = pages.pop()
+    common = gcd(*(spec.block_size for spec in others))
+    found = []
+    for layer, spec in hidden.items():
+        assert isinstance(spec, AttentionSpec)
+        token = spec.num_kv_heads * spec.head_size * DTYPE_BYTES[spec.dtype]
+        size = steps.hidden_block(max(page // token, 1), common)
+        found.append(([layer], steps.rebuilt(spec, block_size=size, page_size_padded=page)))
+    return found
+
+
+HiddenBlock = Callable[[int, int], int]
+"""(tokens of hidden states that fit a page, greatest common divisor of the other blocks) → tokens in a block."""
+
+
+def as_many_as_fit(fitting: int, common: int) -> int:
+    """Up to 0.27."""
+    return fitting
+
+
+def dividing_the_others(fitting: int, common: int) -> int:
+    """0.28: the largest divisor of the other blocks that fits.
+
+    >>> dividing_the_others(5, 16)
+    4
+    """
+    return max(size for size in range(1, min(fitting, common) + 1) if common % size == 0)
+
+
+def project(groups: Sequence[KVCacheGroup], layers: Specs) -> tuple[KVCacheGroup, ...]:
+    """The groups of one worker: those of its layers (`_project_kv_cache_groups_to_worker`)."""
+    return tuple(_projected(group, layers) for group in groups)
+
+
+def _projected(group: KVCacheGroup, layers: Specs) -> KVCacheGroup:
+    names = tuple(layer for layer in group.layer_names if layer in layers)
+    if names and isinstance(group.spec, UniformTypeSpecs):
+        inner = tuple((layer, spec) for layer, spec in group.spec.specs if layer in layers)
+        return group._replace(layer_names=names, spec=group.spec._replace(specs=inner))
+    return group._replace(layer_names=names)

@@ -1,0 +1,75 @@
+"""What the planner starts from: the layers' specs as the release's classes and backends make them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from kvinspect.document.document import Document
+from kvinspect.document.names import Expander
+from kvinspect.document.problem import Path, Problem
+from kvinspect.engine.backends import Backends
+from kvinspect.engine.refusal import Refused, stage
+from kvinspect.engine.releases import Release
+from kvinspect.engine.situation import Situation
+from kvinspect.engine.specs import LayerSpec, MambaSpec, layer_spec
+from kvinspect.planning.uniform import Specs
+
+
+class Inputs(NamedTuple):
+    """The layers of the whole model, those of each worker, and the bytes that each worker has."""
+
+    specs: Specs
+    workers: tuple[Specs, ...]
+    memory: tuple[int, ...]
+    backends: dict[str, str]
+    """Layer → the backend that the document names for it."""
+
+
+def inputs_of(document: Document, release: Release) -> Inputs:
+    """The planner's inputs. Raises Refused where the release does not take a spec, DocumentError for layers amiss."""
+    model, names = document.model, Expander()
+    known = Backends(release.catalogue, model.backends, Situation.of(document).facts())
+    specs: dict[str, LayerSpec] = {}
+    backends: dict[str, str] = {}
+    for key, entry in (model.kv_cache_specs or {}).items():
+        path: Path = ("kv_cache_specs", key)
+        with stage("spec", path=path):
+            spec = release.aligned_spec(layer_spec(entry, release.catalogue, path))
+            if entry.backend is not None:
+                spec = release.customized_spec(spec, known.named(entry.backend, (*path, "backend")))
+        for layer in names.all([key]):
+            if layer in specs:
+                problem = Problem(path, message=f"the layer {layer} has a spec already", kind="twice")
+                raise document.error(problem)
+            specs[layer] = spec
+            if entry.backend is not None:
+                backends[layer] = entry.backend
+    _registered(specs)
+    memory = tuple(model.available_memory or ())
+    return Inputs(specs, _workers(document, specs, len(memory), names), memory, backends)
+
+
+def _workers(document: Document, specs: Specs, count: int, names: Expander) -> tuple[Specs, ...]:
+    written = document.model.worker_layers
+    if written is None:
+        return tuple(specs for _ in range(count))
+    if len(written) != count:
+        message = f"names the layers of {len(written)} workers, and available_memory has {count} entries"
+        raise document.error(Problem(("worker_layers",), message=message, kind="workers"))
+    found = []
+    for i, patterns in enumerate(written):
+        layers = names.all(patterns)
+        missing = next((layer for layer in layers if layer not in specs), None)
+        if missing is not None:
+            message = f"the layer {missing} has no spec in kv_cache_specs"
+            raise document.error(Problem(("worker_layers", i), message=message, kind="unknown-layer"))
+        found.append({layer: specs[layer] for layer in specs if layer in set(layers)})
+    return tuple(found)
+
+
+def _registered(specs: Specs) -> None:
+    """Raises Refused for a spec that no manager of blocks is there for (`check_kv_cache_spec_registry`)."""
+    for layer, spec in specs.items():
+        if not isinstance(spec, MambaSpec) and spec.kind == "encoder_only_attention":
+            text = f"no block manager knows the spec of {layer}, since encoder-only layers have no KV cache"
+            raise Refused("ValueError", text, stage="plan", path=("kv_cache_specs", layer), kind="no-manager")

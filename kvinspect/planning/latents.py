@@ -1,0 +1,116 @@
+"""Models of latent layers with windows of several sizes (DeepSeek V4): groups whose layers' pages differ.
+
+Follows `group_and_unify_kv_cache_specs` and `_get_kv_cache_groups_uniform_groups` (0.25 to 0.28).
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from kvinspect.engine.groups import KVCacheGroup
+from kvinspect.engine.refusal import Refused
+from kvinspect.engine.specs import LayerSpec, UniformTypeSpecs
+from kvinspect.planning.merge import LATENT_FULL
+from kvinspect.planning.uniform import Specs, uniform_type
+
+if TYPE_CHECKING:
+    from kvinspect.planning.steps import Steps
+
+FitPages = Callable[[UniformTypeSpecs, UniformTypeSpecs, "Steps"], UniformTypeSpecs]
+"""(layers with a window, layers without, steps) → the former with the pages that they are planned with."""
+
+
+def always(specs: Specs, steps: Steps) -> bool:
+    """0.25: one layer with a window over latents is enough."""
+    return any(spec.kind == "sliding_window_mla" for spec in specs.values())
+
+
+def where_pages_differ(specs: Specs, steps: Steps) -> bool:
+    """From 0.26 on: layers with pages alike are grouped as those of any model."""
+    return always(specs, steps) and len({steps.page(spec) for spec in specs.values()}) > 1
+
+
+def latent_groups(specs: Specs, steps: Steps) -> tuple[KVCacheGroup, ...]:
+    """One group of the layers without a window, then groups of like windows, cut to about as many layers.
+
+    Raises Refused where the layers are not of one type, or pages with a window come in different numbers.
+    """
+    everything, windows = _by_window(specs)
+    target = _slots([layer_tuples(one, steps) for one in (everything, *windows)])
+    members = [everything.specs]
+    for window in windows:
+        fitted = steps.fit_pages(window, everything, steps)
+        members += _cut(fitted, target, steps)
+    return tuple(
+        KVCacheGroup(i, tuple(layer for layer, _ in one), UniformTypeSpecs(one[0][1].block_size, one))
+        for i, one in enumerate(members)
+    )
+
+
+def _by_window(specs: Specs) -> tuple[UniformTypeSpecs, list[UniformTypeSpecs]]:
+    full: dict[str, LayerSpec] = {}
+    windows: dict[tuple[int, int | None], dict[str, LayerSpec]] = defaultdict(dict)
+    for layer, spec in specs.items():
+        if spec.kind == "sliding_window_mla":
+            windows[spec.block_size, getattr(spec, "sliding_window", None)][layer] = spec
+        elif spec.kind in LATENT_FULL:
+            full[layer] = spec
+    return _typed(full), [_typed(window) for window in windows.values()]
+
+
+def _typed(specs: Specs) -> UniformTypeSpecs:
+    found = uniform_type(specs) if specs else None
+    if found is None:
+        text = "no layer keeps all latents" if not specs else "latent layers need different numbers of slots"
+        raise Refused("AssertionError", text, function="group_and_unify_kv_cache_specs")
+    return found
+
+
+def layer_tuples(group: UniformTypeSpecs, steps: Steps) -> int:
+    """How often the pattern of pages repeats in a group: the count of its commonest page (`get_num_layer_tuples`)."""
+    return Counter(steps.page(spec) for _, spec in group.specs).most_common(1)[0][1]
+
+
+def _slots(counts: Sequence[int]) -> int:
+    """The number of slots, from the first group's on, that pads all groups least; the larger of two alike.
+
+    >>> _slots([11, 21])
+    11
+    >>> _slots([2, 43])
+    43
+    """
+    return min(range(counts[0], max(counts) + 1), key=lambda slots: (sum(-n % slots for n in counts), -slots))
+
+
+def _cut(group: UniformTypeSpecs, slots: int, steps: Steps) -> list[tuple[tuple[str, LayerSpec], ...]]:
+    """A group in as many as are needed for `slots` layers of each page, dealt out in turn."""
+    by_page: dict[int, list[tuple[str, LayerSpec]]] = defaultdict(list)
+    for layer, spec in group.specs:
+        by_page[steps.page(spec)].append((layer, spec))
+    if len({len(layers) for layers in by_page.values()}) > 1:
+        text = "layers with a window have pages of several sizes in different numbers"
+        raise Refused("AssertionError", text, function="_get_kv_cache_groups_uniform_groups")
+    tuples = list(zip(*by_page.values(), strict=True))
+    count = -(-len(tuples) // slots)
+    return [tuple(pair for one in tuples[i::count] for pair in one) for i in range(count)]
+
+
+def padded_to_full(window: UniformTypeSpecs, full: UniformTypeSpecs, steps: Steps) -> UniformTypeSpecs:
+    """0.25 and 0.26: each page with a window is padded to the next larger one of the layers without."""
+    known = {steps.page(spec) for _, spec in full.specs}
+    if max(steps.page(spec) for _, spec in window.specs) > max(known):
+        text = "a page with a window is larger than every page without"
+        raise Refused("AssertionError", text, function="_get_kv_cache_groups_uniform_groups")
+
+    def fitted(spec: LayerSpec) -> LayerSpec:
+        page = min(page for page in known if page >= steps.page(spec))
+        return spec if page == steps.page(spec) else spec._replace(page_size_padded=page)
+
+    return UniformTypeSpecs(window.block_size, tuple((layer, fitted(spec)) for layer, spec in window.specs))
+
+
+def as_they_are(window: UniformTypeSpecs, full: UniformTypeSpecs, steps: Steps) -> UniformTypeSpecs:
+    """From 0.27 on: groups lie over each other densely, so their pages need not match."""
+    return window

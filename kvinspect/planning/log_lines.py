@@ -1,0 +1,21 @@
+"""The lines about the KV cache that the engine logs at start-up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+LogLines = Callable[[int, int, float], list[str]]
+"""(tokens, longest request in tokens, requests at once) → lines."""
+
+
+def two_lines(num_tokens: int, max_model_len: int, concurrency: float) -> list[str]:
+    """Up to 0.27 (`get_kv_cache_configs`)."""
+    return [
+        f"GPU KV cache size: {num_tokens:,} tokens",
+        f"Maximum concurrency for {max_model_len:,} tokens per request: {concurrency:.2f}x",
+    ]
+
+
+def one_line(num_tokens: int, max_model_len: int, concurrency: float) -> list[str]:
+    """0.28 (`update_kv_cache_capacity`)."""
+    return [", ".join(two_lines(num_tokens, max_model_len, concurrency))]

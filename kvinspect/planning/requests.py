@@ -1,0 +1,89 @@
+"""What a request of the longest length holds: blocks, bytes, and the longest length that fits.
+
+Sizes in blocks and bytes, lengths in tokens. The engine's `max_memory_usage_bytes` of a spec is blocks times page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from kvinspect.engine.groups import KVCacheGroup
+from kvinspect.engine.refusal import Refused
+from kvinspect.engine.specs import FULL, GroupSpec, LayerSpec, MambaSpec, UniformTypeSpecs
+from kvinspect.planning.deployment import Deployment
+from kvinspect.planning.latents import layer_tuples
+
+if TYPE_CHECKING:
+    from kvinspect.planning.steps import Steps
+
+
+def request_blocks(spec: GroupSpec, deployment: Deployment) -> int:
+    """Blocks of a layer that the longest request holds. Raises Refused where ranks cannot share a window."""
+    if isinstance(spec, UniformTypeSpecs):
+        return max(request_blocks(inner, deployment) for inner in {inner for _, inner in spec.specs})
+    if isinstance(spec, MambaSpec):
+        return _state_blocks(spec, deployment)
+    if spec.kind in FULL:
+        return _cdiv(_cdiv(deployment.max_model_len, deployment.context_shards), spec.block_size)
+    if spec.kind == "cross_attention":
+        return _cdiv(deployment.max_num_encoder_input_tokens, spec.block_size)
+    if spec.kind == "encoder_only_attention":
+        return 0
+    if spec.kind == "chunked_local_attention":
+        held = (spec.attention_chunk_size or 0) + deployment.max_in_flight_tokens
+        return _cdiv(min(held, deployment.max_model_len), spec.block_size)
+    return _window_blocks(spec, deployment)
+
+
+def _window_blocks(spec: LayerSpec, deployment: Deployment) -> int:
+    """`SlidingWindowSpec`: the window and what is in flight, and a block more since a window begins anywhere."""
+    if deployment.decode_shards > 1:
+        text = "layers with a sliding window cannot spread their tokens over decode ranks"
+        raise Refused("AssertionError", text, function="max_memory_usage_bytes", kind="window-and-dcp")
+    assert not isinstance(spec, MambaSpec)
+    held = (spec.sliding_window or 0) - 1 + spec.extra_retained_tokens + deployment.max_in_flight_tokens
+    return _cdiv(min(held, deployment.max_model_len), spec.block_size) + 1
+
+
+def _state_blocks(spec: MambaSpec, deployment: Deployment) -> int:
+    if deployment.mamba_cache_mode == "all":
+        return _cdiv(deployment.max_model_len, spec.block_size) + spec.num_speculative_blocks
+    return (2 if deployment.mamba_cache_mode == "align" else 1) + spec.num_speculative_blocks
+
+
+def _cdiv(a: int, b: int) -> int:
+    return -(-a // b)
+
+
+def needed_bytes(groups: Sequence[KVCacheGroup], deployment: Deployment, steps: Steps) -> int:
+    """Bytes that one request of the longest length needs of a worker (`_max_memory_usage_bytes_from_groups`)."""
+    typed = [group.spec for group in groups if isinstance(group.spec, UniformTypeSpecs)]
+    if len(groups) == 1 and typed:
+        return sum(request_blocks(spec, deployment) * steps.page(spec) for _, spec in typed[0].specs)
+    if len(typed) == len(groups):
+        return _packed_bytes(typed, deployment, steps)
+    blocks = sum(request_blocks(group.spec, deployment) for group in groups)
+    return blocks * steps.page(groups[0].first_spec) * max(len(group.layer_names) for group in groups)
+
+
+def _packed_bytes(specs: Sequence[UniformTypeSpecs], deployment: Deployment, steps: Steps) -> int:
+    """Every group reserves as many slots as the largest, each of the first group's pages."""
+    slot = sum({steps.page(spec) for _, spec in specs[0].specs})
+    slots = max(layer_tuples(spec, steps) for spec in specs)
+    return slots * slot * sum(request_blocks(spec, deployment) for spec in specs)
+
+
+def longest_fitting(groups: Sequence[KVCacheGroup], memory: int, deployment: Deployment, steps: Steps) -> int:
+    """The longest request in tokens that fits, at most the longest that is asked for; 0 where not one token does."""
+
+    def fits(length: int) -> bool:
+        return needed_bytes(groups, deployment._replace(max_model_len=length), steps) <= memory
+
+    if not fits(1):
+        return 0
+    low, high = 1, deployment.max_model_len
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if fits(middle) else (low, middle - 1)
+    return low

@@ -1,0 +1,83 @@
+"""The plan of a document: groups, tensors, blocks, capacity (`get_kv_cache_configs`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kvinspect.document.document import Document, Tensor
+from kvinspect.engine.answer import Setting
+from kvinspect.engine.groups import KVCacheGroup
+from kvinspect.engine.placement import place
+from kvinspect.engine.refusal import Refused, stage
+from kvinspect.engine.releases import Release
+from kvinspect.planning import memory as limits
+from kvinspect.planning.answer import Capacity, PlanAnswer, Worker
+from kvinspect.planning.capacity import bytes_per_block, request_cost
+from kvinspect.planning.deployment import Deployment
+from kvinspect.planning.grouping import Grouping, grouped, project
+from kvinspect.planning.inputs import Inputs, inputs_of
+from kvinspect.planning.steps import Steps, steps_of
+
+
+def plan_document(document: Document, release: Release, setting: Setting) -> PlanAnswer:
+    """What the release's planner makes of a document's specs and memory; a refusal of the engine's is an answer."""
+    steps = steps_of(release)
+    deployment = steps.deployment(document)
+    answer = PlanAnswer(setting, deployment, steps)
+    try:
+        inputs = inputs_of(document, release)
+        answer = answer._replace(inputs=inputs)
+        with stage("plan"):
+            grouping = grouped(inputs.specs, deployment, steps)
+            answer = answer._replace(grouping=grouping)
+            answer = _sized(answer, inputs, grouping)
+        with stage("capacity"):
+            return answer._replace(capacity=_capacity(answer))
+    except Refused as refused:
+        refused.where = document.where(refused.path) if refused.path else ""
+        return answer._replace(refusal=refused)
+
+
+def _sized(answer: PlanAnswer, inputs: Inputs, grouping: Grouping) -> PlanAnswer:
+    """The groups, blocks and tensors of every worker, with the length that fits where it was left to the engine."""
+    steps, deployment = answer.steps, answer.deployment
+    parts = [project(grouping.groups, worker) for worker in inputs.workers]
+    planned = limits.planned_memory(parts, inputs.memory, deployment, steps)
+    if deployment.auto_fit and grouping.groups:
+        deployment = deployment._replace(max_model_len=limits.fitted_length(parts, planned, deployment, steps))
+        answer = answer._replace(deployment=deployment)
+    for groups, given in zip(parts, planned, strict=True):
+        if groups:
+            limits.check_memory(groups, given, deployment, steps)
+    alone = [_blocks(groups, given, deployment, steps) for groups, given in zip(parts, planned, strict=True)]
+    num_blocks = min(alone)
+    if grouping.groups and 0 in alone:
+        text = "the memory does not make one block"
+        raise Refused("ZeroDivisionError", text, function="get_kv_cache_configs", kind="memory")
+    workers = [
+        Worker(given, own, bytes_per_block(groups, deployment, steps) if groups else 0, groups, tensors)
+        for given, own, groups in zip(inputs.memory, alone, parts, strict=True)
+        for tensors in [_tensors(groups, num_blocks, deployment, steps)]
+    ]
+    return answer._replace(workers=tuple(workers), num_blocks=num_blocks)
+
+
+def _blocks(groups: Sequence[KVCacheGroup], memory: int, deployment: Deployment, steps: Steps) -> int:
+    return limits.num_blocks_of(groups, memory, deployment, steps) if groups else 1
+
+
+def _tensors(
+    groups: Sequence[KVCacheGroup], num_blocks: int, deployment: Deployment, steps: Steps
+) -> tuple[Tensor, ...]:
+    packed = steps.release.packed_placement
+    return place(groups, num_blocks, steps.unpadded, packed, deployment.cross_layers)
+
+
+def _capacity(answer: PlanAnswer) -> Capacity | None:
+    """How many requests fit, from the first worker's groups as the engine's scheduler sees them."""
+    worker, deployment = answer.workers[0], answer.deployment
+    if not worker.groups or answer.num_blocks is None:
+        return None
+    concurrency = answer.steps.concurrency(worker.groups, answer.num_blocks, deployment, answer.steps)
+    cost = request_cost(worker.groups, worker.bytes_per_block, deployment)
+    return Capacity(int(concurrency * deployment.max_model_len), concurrency, cost)

@@ -1,0 +1,54 @@
+"""One page size for all layers: `unify_kv_cache_spec_page_size`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from kvinspect.engine.refusal import Refused
+from kvinspect.engine.specs import LayerSpec, MambaSpec
+from kvinspect.planning.uniform import Specs
+
+if TYPE_CHECKING:
+    from kvinspect.planning.steps import Steps
+
+Enlarge = Callable[[str, LayerSpec, int, "Steps"], LayerSpec]
+"""(layer, its spec, bytes of the page wanted, steps) → the spec with that page. Raises Refused."""
+
+
+def unified(specs: Specs, steps: Steps) -> dict[str, LayerSpec]:
+    """The specs with the largest page for all. Raises Refused (NotImplementedError) where a page cannot grow."""
+    pages = {layer: steps.page(spec) for layer, spec in specs.items()}
+    largest = max(pages.values(), default=0)
+    return {
+        layer: spec if pages[layer] == largest else _checked(steps.enlarge(layer, spec, largest, steps), largest, steps)
+        for layer, spec in specs.items()
+    }
+
+
+def _checked(spec: LayerSpec, page: int, steps: Steps) -> LayerSpec:
+    if steps.page(spec) != page:
+        text = f"a page of {steps.page(spec)} bytes does not become one of {page}"
+        raise Refused("AssertionError", text, function="unify_kv_cache_spec_page_size")
+    return spec
+
+
+def by_block_or_stride(layer: str, spec: LayerSpec, page: int, steps: Steps) -> LayerSpec:
+    """0.25: a larger block where it comes out even, else padding where the backend reads by the block's stride."""
+    own = steps.page(spec)
+    if page % own == 0:
+        return steps.rebuilt(spec, block_size=spec.block_size * (page // own))
+    if isinstance(spec, MambaSpec) or not spec.indexes_kv_by_block_stride:
+        text = (
+            f"the page of {layer} has {own} bytes, which do not divide the largest page of {page}, "
+            "and its backend does not read padded pages"
+        )
+        raise Refused("NotImplementedError", text, function="unify_kv_cache_spec_page_size", kind="pages-differ")
+    return steps.rebuilt(spec, page_size_padded=page)
+
+
+def states_by_padding(layer: str, spec: LayerSpec, page: int, steps: Steps) -> LayerSpec:
+    """From 0.26 on: pages of states are padded, since more tokens do not make them larger."""
+    if isinstance(spec, MambaSpec):
+        return steps.rebuilt(spec, page_size_padded=page)
+    return by_block_or_stride(layer, spec, page, steps)
