@@ -1,0 +1,67 @@
+"""A plan as an inspection document, ready for `align`, `cg-support`, `lint` and `map`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from kvinspect.document.fold import fold_names
+from kvinspect.document.names import Expander
+from kvinspect.engine.specs import UniformTypeSpecs
+from kvinspect.planning.answer import PlanAnswer, PlannedGroup, written_fields
+
+PLANNING_ONLY = ("kv_cache_specs", "available_memory", "worker_layers", "num_gpu_blocks_override")
+
+
+def inspection_document(answer: PlanAnswer, planning: Mapping[str, Any]) -> dict[str, Any]:
+    """The first worker's cache as a document; what else the planning document says is kept.
+
+    Allocations are left out, since the document's release places them by the same rule. The engine must not refuse.
+    """
+    assert answer.inputs is not None
+    rest = {key: value for key, value in planning.items() if key not in PLANNING_ONLY}
+    longest = {"max_model_len": answer.deployment.max_model_len}
+    groups = answer.groups
+    document = {
+        **rest,
+        "engine": answer.setting.release,
+        "model_config": {**(rest.get("model_config") or {}), **longest},
+        "kv_cache_config": {
+            "num_blocks": answer.num_blocks,
+            "kv_cache_groups": [_group(group, answer) for group in groups],
+        },
+    }
+    if any(len(group.backends) > 1 for group in groups):
+        document["attention_groups"] = [row for group in groups for row in _attention(group, answer.inputs.backends)]
+    return document
+
+
+def _group(group: PlannedGroup, answer: PlanAnswer) -> dict[str, Any]:
+    backend = {"backend": group.backends[0]} if len(group.backends) == 1 else {}
+    return {"layer_names": in_order(group.layer_names), "kv_cache_spec": _spec(group, answer), **backend}
+
+
+def _spec(group: PlannedGroup, answer: PlanAnswer) -> dict[str, Any]:
+    spec = group.spec
+    if not isinstance(spec, UniformTypeSpecs):
+        return {"kind": spec.kind, **written_fields(spec, answer.steps)}
+    inner = {layer: {"kind": one.kind, **written_fields(one, answer.steps)} for layer, one in spec.specs}
+    return {"kind": "uniform_type", "block_size": spec.block_size, "kv_cache_specs": inner}
+
+
+def _attention(group: PlannedGroup, backends: Mapping[str, str]) -> list[dict[str, Any]]:
+    """The group's layers by backend."""
+    by_backend: dict[str, list[str]] = {}
+    for layer in group.layer_names:
+        if layer in backends:
+            by_backend.setdefault(backends[layer], []).append(layer)
+    return [
+        {"backend": backend, "layer_names": in_order(layers), "kv_cache_group_id": group.id}
+        for backend, layers in by_backend.items()
+    ]
+
+
+def in_order(names: Sequence[str]) -> list[str]:
+    """Patterns that stand for the names in their order, else the names."""
+    folded = fold_names(names)
+    return folded if Expander().all(folded) == tuple(names) else list(names)

@@ -1,0 +1,126 @@
+"""The answer of `plan` as a page: the groups, then blocks, requests and what the engine would log."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from kvinspect.document.fold import fold_names
+from kvinspect.engine.specs import UniformTypeSpecs, reported_kind
+from kvinspect.planning.answer import PlanAnswer, PlannedGroup
+from kvinspect.report.fold import human_bytes
+from kvinspect.report.page import Block, Heading, Item, Page, Paragraph, Span, Spans, Table, cell, spans
+
+COLUMNS = ("group", "kind", "backend", "layers", "tokens", "page bytes", "unused", "a request")
+"""Tokens of a block, bytes of a layer's page, bytes of a block that the group leaves empty, blocks a request holds."""
+
+
+def page(answer: PlanAnswer, all_layers: bool = False) -> Page:
+    """The page of one answer."""
+    blocks: list[Block] = [Heading(_title(answer), _outcome(answer))]
+    if answer.refusal is not None:
+        return Page((*blocks, *_refused(answer)))
+    if answer.groups:
+        blocks.append(Table(COLUMNS, tuple(_row(group, answer, all_layers) for group in answer.groups)))
+    blocks += [*_why(answer), *_workers(answer), *_capacity(answer)]
+    return Page(tuple(blocks))
+
+
+def _title(answer: PlanAnswer) -> Spans:
+    setting = answer.setting
+    device = " ".join(filter(None, (setting.platform, setting.device_capability)))
+    memory = [human_bytes(size) for size in (answer.inputs.memory if answer.inputs else ())]
+    shown = memory[0] if len(set(memory)) == 1 else " and ".join(memory)
+    facts = [f"vLLM {setting.engine}", device, f"{shown} for the cache" if shown else ""]
+    return spans(Span(setting.source.rsplit("/", 1)[-1], "strong"), "   " + " · ".join(filter(None, facts)))
+
+
+def _outcome(answer: PlanAnswer) -> Spans:
+    if answer.refusal is not None:
+        return spans(Span("✗ refused", "bad"))
+    return spans(Span(f"✓ {answer.num_blocks:,} blocks", "good"))
+
+
+def _refused(answer: PlanAnswer) -> Iterable[Block]:
+    refusal = answer.refusal
+    assert refusal is not None
+    yield Paragraph(spans(Span("refused", "bad"), f" at start-up ({refusal.stage}): {refusal.type}"))
+    yield Paragraph(spans(f"Why: {refusal.text}."))
+    if refusal.where:
+        yield Item("→", spans(refusal.where))
+
+
+def _row(group: PlannedGroup, answer: PlanAnswer, all_layers: bool) -> tuple[tuple[Spans, ...], ...]:
+    names = group.layer_names if all_layers else fold_names(group.layer_names)
+    whole = answer.workers[0].bytes_per_block
+    unused = [f"{group.padding_bytes:,}", f"{group.padding_bytes / whole:.1%}"] if group.padding_bytes else ["0"]
+    held = [f"{group.blocks_per_request:,} blocks", "" if group.grows else "at most"]
+    return (
+        cell(f"{group.id}"),
+        cell(_kind(group)),
+        cell(*(group.backends or ("",))),
+        cell(Span(f"{len(group.layer_names)} layers", "dim"), *names),
+        cell(f"{group.spec.block_size:,}"),
+        cell(f"{group.page_size_bytes:,}"),
+        cell(*unused),
+        cell(*filter(None, held)),
+    )
+
+
+def _kind(group: PlannedGroup) -> str:
+    if isinstance(group.spec, UniformTypeSpecs):
+        kinds = dict.fromkeys(reported_kind(spec) for _, spec in group.spec.specs)
+        return " and ".join(kinds) + ", pages of several sizes"
+    return reported_kind(group.spec)
+
+
+def _why(answer: PlanAnswer) -> Iterable[Block]:
+    grouping = answer.grouping
+    if grouping is None:
+        return
+    yield Paragraph(spans(f"Why: {grouping.why}."))
+    for padding, layers in grouping.padding:
+        slots = "1 slot" if padding == 1 else f"{padding} slots"
+        text = f"{slots} beside {layers} layers left empty, which wastes at most {padding / layers:.2%}"
+        yield Item("!", spans(text + "."))
+
+
+def _workers(answer: PlanAnswer) -> Iterable[Block]:
+    """What the memory becomes; one line a worker where there are several."""
+    for i, worker in enumerate(answer.workers):
+        if not worker.groups:
+            continue
+        used = (answer.num_blocks or 0) * worker.bytes_per_block
+        left = worker.available_memory - used
+        name = f"Worker {i}: " if len(answer.workers) > 1 else ""
+        text = f"{name}{answer.num_blocks:,} blocks of {worker.bytes_per_block:,} bytes take {human_bytes(used)}"
+        if left >= 0:
+            text += f"; {human_bytes(left)} of {human_bytes(worker.available_memory)} are left"
+        if worker.num_blocks_alone != answer.num_blocks:
+            text += f"; it has memory for {worker.num_blocks_alone:,}, and the smallest worker decides"
+        yield Paragraph(spans(text + "."))
+
+
+def _capacity(answer: PlanAnswer) -> Iterable[Block]:
+    found = answer.capacity
+    if found is None:
+        yield Paragraph(spans("No layer has a KV cache, so its memory limits no request."))
+        return
+    longest, cost = answer.deployment.max_model_len, found.cost
+    whole = cost.blocks * answer.workers[0].bytes_per_block
+    rate = f"{cost.bytes_per_token:,.0f} bytes a token"
+    parts = [human_bytes(cost.fixed_bytes), rate] if cost.fixed_bytes else [rate]
+    yield Paragraph(
+        spans(
+            f"A request costs {' and '.join(parts)} on each worker; of {longest:,} tokens {cost.blocks:,} blocks, "
+            f"{human_bytes(whole)}. ",
+            Span(f"{found.max_concurrency:.2f}", "strong"),
+            " of them fit at once.",
+        )
+    )
+    yield Paragraph(spans("At start-up the engine logs:"))
+    for line in answer.log_lines:
+        yield Item(">", spans(line))
+    yield Paragraph(
+        spans(Span(f"{found.num_tokens:,} tokens are {found.max_concurrency:.2f} times {longest:,}", "dim"))
+        + spans(Span(", not the size of a pool.", "dim"))
+    )
