@@ -1,0 +1,54 @@
+"""How many bytes a worker has for its KV cache: given exactly, or estimated from the GPU and the weights."""
+
+from __future__ import annotations
+
+import re
+from math import ceil
+from typing import NamedTuple
+
+from kvinspect.models.weights import Weights
+
+LEFT_OUT = "activations, CUDA graphs, communication buffers and what other processes use are left out"
+DEFAULT_UTILISATION = 0.92
+"""`--gpu-memory-utilization`, 0.25 to 0.33."""
+
+_SIZE = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,15})?) *([KMGT]i?B?|[kmgt]B?|B)?")
+_UNITS = {"K": 1, "M": 2, "G": 3, "T": 4}
+
+
+class Memory(NamedTuple):
+    """Bytes for the cache of one worker; `how` says where they come from, and `exact` whether they were given."""
+
+    size: int
+    how: str
+    exact: bool = True
+
+
+def parse_size(text: str) -> int:
+    """Bytes of `12.57GiB`, `60GB` (decimal), `60G` (binary) or a plain number. Raises ValueError.
+
+    >>> parse_size("12.57GiB"), parse_size("1.5 GB"), parse_size("512M")
+    (13496934727, 1500000000, 536870912)
+    """
+    match = _SIZE.fullmatch(text.strip())
+    if not match:
+        raise ValueError(f"expected a size such as 12.57GiB, 60GB or a number of bytes, found {text!r}")
+    number, unit = match[1], (match[2] or "B").upper()
+    if unit == "B":
+        if "." in number:
+            raise ValueError(f"expected whole bytes, found {text!r}")
+        return int(number)
+    decimal = unit.endswith("B") and "I" not in unit
+    return int(float(number) * (1000 if decimal else 1024) ** _UNITS[unit[0]])
+
+
+def estimated(gpu: int, utilisation: float, weights: Weights, ranks: int) -> Memory:
+    """What is left of a GPU of `gpu` bytes when its share of the weights is loaded; an upper bound."""
+    requested = ceil(gpu * utilisation)
+    share = ceil(weights.size / ranks)
+    each = f" over {ranks} ranks" if ranks > 1 else ""
+    how = (
+        f"estimated: {utilisation:.2f} of a GPU of {gpu:,} bytes, less {share:,} bytes of weights "
+        f"({weights.source}{each}); {LEFT_OUT}"
+    )
+    return Memory(max(requested - share, 0), how, exact=False)
