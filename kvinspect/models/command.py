@@ -1,7 +1,7 @@
 """What a `vllm serve` command and its `--config` file say, as engine arguments by their Python names.
 
-The source is `FlexibleArgumentParser` (0.25 to 0.28): a flag's name takes dashes or underscores, a dotted one sets a key of
-a JSON flag, `--no-` negates, and a config file's keys are flags that the command's own win over.
+The source is `FlexibleArgumentParser` (0.25 to 0.28): a flag takes dashes or underscores, a dotted one sets a key of a
+JSON flag, `--no-` negates, and a config file's keys are flags that the command's own win over.
 """
 
 from __future__ import annotations
