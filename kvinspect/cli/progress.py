@@ -8,10 +8,12 @@ from contextlib import contextmanager
 
 from kvinspect.report.safe import safe
 
+Told = Callable[[int, int], None]
+
 
 @contextmanager
-def progress_bar(what: str, wanted: bool) -> Iterator[Callable[[int, int], None] | None]:
-    """A function to be told (done, total), or None where standard error is no terminal."""
+def progress_bar(what: str, wanted: bool) -> Iterator[Told | None]:
+    """A function to be told (bytes done, bytes in all), or None where standard error is no terminal."""
     if not wanted or not sys.stderr.isatty():
         yield None
         return
@@ -20,6 +22,22 @@ def progress_bar(what: str, wanted: bool) -> Iterator[Callable[[int, int], None]
 
     name = TextColumn("{task.description}", markup=False)
     columns = (name, BarColumn(), DownloadColumn(binary_units=True), TransferSpeedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(safe(what), total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+@contextmanager
+def step_bar(what: str, wanted: bool) -> Iterator[Told | None]:
+    """A function to be told (steps done, steps in all), or None where standard error is no terminal."""
+    if not wanted or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    name = TextColumn("{task.description}", markup=False)
+    columns = (name, BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(safe(what), total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)

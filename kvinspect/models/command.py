@@ -124,5 +124,7 @@ def _set(arguments: dict[str, Any], name: str, value: Any) -> None:
         return
     place = arguments.setdefault(head, {})
     for key in keys[:-1]:
-        place = place.setdefault(key, {})
+        place = place.setdefault(key, {}) if isinstance(place, dict) else place
+    if not isinstance(place, dict):
+        raise ValueError(f"{name} sets a key of what is no JSON object")
     place[keys[-1]] = value

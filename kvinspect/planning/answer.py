@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kvinspect.document.document import Tensor
@@ -69,6 +70,8 @@ class PlanAnswer(NamedTuple):
     num_blocks: int | None = None
     capacity: Capacity | None = None
     refusal: Refused | None = None
+    planning: Mapping[str, Any] = {}
+    """The planning document as it was written."""
 
     @property
     def clean(self) -> bool:

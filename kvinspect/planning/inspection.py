@@ -13,13 +13,13 @@ from kvinspect.planning.answer import PlanAnswer, PlannedGroup, written_fields
 PLANNING_ONLY = ("kv_cache_specs", "available_memory", "worker_layers", "num_gpu_blocks_override")
 
 
-def inspection_document(answer: PlanAnswer, planning: Mapping[str, Any]) -> dict[str, Any]:
+def inspection_document(answer: PlanAnswer) -> dict[str, Any]:
     """The first worker's cache as a document; what else the planning document says is kept.
 
     Allocations are left out, since the document's release places them by the same rule. The engine must not refuse.
     """
     assert answer.inputs is not None
-    rest = {key: value for key, value in planning.items() if key not in PLANNING_ONLY}
+    rest = {key: value for key, value in answer.planning.items() if key not in PLANNING_ONLY}
     longest = {"max_model_len": answer.deployment.max_model_len}
     groups = answer.groups
     document = {

@@ -23,7 +23,7 @@ def plan_document(document: Document, release: Release, setting: Setting) -> Pla
     """What the release's planner makes of a document's specs and memory; a refusal of the engine's is an answer."""
     steps = steps_of(release)
     deployment = steps.deployment(document)
-    answer = PlanAnswer(setting, deployment, steps)
+    answer = PlanAnswer(setting, deployment, steps, planning=document.source.value)
     try:
         inputs = inputs_of(document, release)
         answer = answer._replace(inputs=inputs)

@@ -179,7 +179,7 @@ def test_the_document_of_a_plan_is_placed_as_planned(release):
         "available_memory": [GIB],
     }
     answer = kvinspect.plan(document)
-    aligned = kvinspect.align(inspection_document(answer, document)).to_dict()
+    aligned = kvinspect.align(inspection_document(answer)).to_dict()
     assert [(t["size"], t["shared_by"]) for t in aligned["tensors"]] == [
         (t["size"], t["shared_by"]) for t in answer.to_dict()["kv_cache_tensors"]
     ]

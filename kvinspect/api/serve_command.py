@@ -1,0 +1,68 @@
+"""What the words of a call name: a model and engine arguments, from flags and from a `vllm serve --config` file."""
+
+from __future__ import annotations
+
+import pathlib
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from kvinspect.api.asking import release_of
+from kvinspect.document.source import Source, read_source
+from kvinspect.engine.catalogue import flags
+from kvinspect.engine.catalogue.flags import Flags
+from kvinspect.lint.kinds import kind_of
+from kvinspect.models.command import read_file, read_words
+from kvinspect.models.hub import located
+
+
+class ServeCommand(NamedTuple):
+    """A model's config.json under engine arguments, or a planning document."""
+
+    model: str | None
+    document: str | None
+    arguments: Mapping[str, Any]
+
+
+def read_command(words: Sequence[str], engine: str | None) -> ServeCommand:
+    """The words as `vllm serve` would read them, the words `vllm serve` themselves left out.
+
+    Flags win over the file that `--config` names. Raises ValueError for a flag that the release does not have, NotFound
+    where the model is not there, DocumentError where a file cannot be read.
+    """
+    known = flags.read(release_of(engine)[1].version)
+    rest = list(words[2:] if tuple(words[:2]) == ("vllm", "serve") else words)
+    command = read_words(rest, known)
+    arguments = dict(command.arguments)
+    folder = None
+    if "config" in arguments:
+        folder, arguments = _with_file(str(arguments.pop("config")), known, arguments)
+    names = [*command.positional, *([str(arguments.pop("model"))] if "model" in arguments else [])]
+    if not names:
+        raise ValueError("which model? Give its config.json, its folder, or its hub id")
+    if len(command.positional) > 1:
+        raise ValueError(f"one model at a time; found {' and '.join(command.positional)}")
+    return _of_name(names[0], known, arguments, folder)
+
+
+def _of_name(name: str, known: Flags, arguments: dict[str, Any], folder: pathlib.Path | None) -> ServeCommand:
+    if name == "-" or pathlib.Path(name).is_file():
+        source = read_source(name)
+        kind = kind_of(source.value, name)
+        if kind == "document":
+            return ServeCommand(None, name, arguments)
+        if kind == "serve":
+            return _of_serve(source, known, arguments)
+    return ServeCommand(str(located(name, folder)), None, arguments)
+
+
+def _of_serve(source: Source, known: Flags, arguments: dict[str, Any]) -> ServeCommand:
+    """A `vllm serve --config` file, which names its model."""
+    merged = {**read_file(source, known), **arguments}
+    model = merged.pop("model", None) or merged.pop("model_tag", None)
+    if not isinstance(model, str):
+        raise ValueError(f"{source.name} names no model; give one, and the file with --config")
+    return ServeCommand(str(located(model, pathlib.Path(source.name).parent)), None, merged)
+
+
+def _with_file(name: str, known: Flags, arguments: dict[str, Any]) -> tuple[pathlib.Path, dict[str, Any]]:
+    return pathlib.Path(name).parent, {**read_file(read_source(name), known), **arguments}

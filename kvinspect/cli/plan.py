@@ -1,0 +1,228 @@
+"""`kvinspect plan`."""
+
+from __future__ import annotations
+
+import pathlib
+from collections.abc import Mapping, Sequence
+from enum import Enum
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+import typer
+
+from kvinspect.cli.exits import CLEAN, FINDINGS, bad_call
+from kvinspect.cli.options import AllLayers, Coloured, Debug, Engine, Output, Quiet
+from kvinspect.cli.output import Color, Format, Report, by_ending, write, write_drawing
+
+if TYPE_CHECKING:
+    from kvinspect.api.plan_model import Budget, ModelPlan
+    from kvinspect.models.memory import Memory
+    from kvinspect.models.sweep import SweepAnswer
+    from kvinspect.planning.answer import PlanAnswer
+
+EXAMPLES = """\b
+Examples:
+  kvinspect plan examples/models/qwen3-8b --available-kv-cache-memory 12.57GiB
+  kvinspect plan examples/models/qwen3-8b -tp 4 --kv-cache-dtype fp8 --kv-cache-memory-bytes 20G -o plan.yaml
+  kvinspect plan examples/models/qwen3-8b --gpu-memory 80GiB --weights 16.4GB --sweep max_model_len=8k..128k
+
+Every flag of `vllm serve` is taken, --config FILE too; flags win over the file.
+"""
+
+
+class Kind(str, Enum):
+    """What is printed."""
+
+    table = "table"
+    json = "json"
+    yaml = "yaml"
+    markdown = "markdown"
+    document = "document"
+    svg = "svg"
+    html = "html"
+
+
+ENDINGS = {
+    ".yaml": Kind.document,
+    ".yml": Kind.document,
+    ".json": Kind.json,
+    ".md": Kind.markdown,
+    ".txt": Kind.table,
+    ".svg": Kind.svg,
+    ".html": Kind.html,
+}
+
+Words = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="MODEL [VLLM FLAGS...]",
+        help="A config.json, its folder, a hub id, a `vllm serve --config` file, or a planning document.",
+    ),
+]
+Sweeps = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--sweep", metavar="FLAG=VALUES", help="Plan for each value: 8k..1M doubles, a,b,c lists. Repeatable."
+    ),
+]
+
+
+def plan(
+    words: Words,
+    engine: Engine = None,
+    platform: Annotated[str, typer.Option(metavar="NAME", help="cuda, rocm, xpu or cpu.")] = "cuda",
+    capability: Annotated[
+        str | None, typer.Option("--device-capability", metavar="X.Y", help="For instance 9.0.")
+    ] = None,
+    available: Annotated[
+        str | None, typer.Option("--available-kv-cache-memory", metavar="SIZE", help="Of each worker: 12.57GiB.")
+    ] = None,
+    gpu: Annotated[str | None, typer.Option("--gpu-memory", metavar="SIZE", help="Of a GPU, for an estimate.")] = None,
+    weights: Annotated[str | None, typer.Option(metavar="SIZE", help="Of all weights; absent: the folder's.")] = None,
+    sweep: Sweeps = None,
+    how: Annotated[Kind | None, typer.Option("--format", "-f", help="Absent: by the ending of --output.")] = None,
+    output: Output = None,
+    all_layers: AllLayers = False,
+    quiet: Quiet = False,
+    color: Coloured = Color.auto,
+    debug: Debug = False,
+) -> None:
+    """How many blocks, tokens and requests vLLM's KV cache holds for a model, and what a request costs.
+
+    With -o FILE.yaml the cache is written as an inspection document for align, cg-support, lint and map.
+    Ends with 1 where the engine refuses, 2 where nothing can be said.
+    """
+    from kvinspect.api.plan_model import Budget, NoMemory
+    from kvinspect.models.hub import NotFound
+
+    show = _Show(how or by_ending(output, ENDINGS, Kind.table), output, all_layers, quiet, color)
+    try:
+        asked = _asked(words, engine, platform, capability, Budget(available, gpu, weights))
+        clean = _swept(asked, sweep, show) if sweep else _planned(asked, show)
+    except (NoMemory, NotFound, ValueError) as error:
+        raise bad_call(str(error)) from None
+    raise typer.Exit(CLEAN if clean else FINDINGS)
+
+
+class _Show(NamedTuple):
+    """How the answer is shown."""
+
+    kind: Kind
+    output: str | None
+    all_layers: bool
+    quiet: bool
+    color: Color
+
+
+class _Asked(NamedTuple):
+    """What a call is about: a model under engine arguments, or a planning document."""
+
+    model: str | None
+    document: str | None
+    arguments: Mapping[str, Any]
+    budget: Budget
+    setting: Mapping[str, Any]
+    """Release, platform and capability, as the API takes them."""
+
+    def memory(self, arguments: Mapping[str, Any]) -> Memory:
+        """The memory for the cache under some arguments."""
+        from kvinspect.api.plan_model import memory_of
+
+        assert self.model is not None
+        return memory_of(self.budget, arguments, pathlib.Path(self.model).parent)
+
+
+def _asked(words: Sequence[str], engine: str | None, platform: str, capability: str | None, budget: Budget) -> _Asked:
+    """What the words name. Raises ValueError for a flag or a model that nobody knows."""
+    from kvinspect.api.serve_command import read_command
+
+    command = read_command(words, engine)
+    setting = {"engine": engine, "platform": platform, "device_capability": capability}
+    if command.document is not None and (command.arguments or any(budget)):
+        raise bad_call("a planning document says by itself what its arguments and its memory are", command.document)
+    return _Asked(command.model, command.document, command.arguments, budget, setting)
+
+
+def _planned(asked: _Asked, show: _Show) -> bool:
+    from kvinspect.api import plan as documents
+    from kvinspect.api import plan_model as models
+
+    if asked.model is None:
+        assert asked.document is not None
+        answer = documents.plan(asked.document, engine=asked.setting["engine"])
+        _print(answer, None, show)
+        return answer.clean
+    found = models.plan_model(asked.model, asked.memory(asked.arguments), engine_args=asked.arguments, **asked.setting)
+    _print(found.plan, found, show)
+    return found.clean
+
+
+def _print(answer: PlanAnswer, model: ModelPlan | None, show: _Show) -> None:
+    """The answer in the format that was asked for; a refused plan makes no document."""
+    from kvinspect.report import plan as report
+
+    if show.kind is Kind.document:
+        _print_document(answer, show)
+        return
+    if show.kind in (Kind.svg, Kind.html):
+        raise bad_call("a picture needs something to vary: --sweep max_model_len=8k..1M", "--format")
+    if show.output or not show.quiet:
+        page = report.model_page if model else report.page
+        shown = Report([model or answer], lambda found: page(found, show.all_layers))
+        shown.emit(Format(show.kind.value), show.output, show.color)
+
+
+def _print_document(answer: PlanAnswer, show: _Show) -> None:
+    from kvinspect.planning.inspection import inspection_document
+    from kvinspect.report import plan as report
+    from kvinspect.report.data import as_yaml
+
+    if not answer.clean:
+        Report([answer], report.page).emit(Format.table, None, show.color)
+        return
+    write(as_yaml(inspection_document(answer)), show.output)
+
+
+def _swept(asked: _Asked, sweeps: Sequence[str], show: _Show) -> bool:
+    from kvinspect.api import plan_model as models
+    from kvinspect.cli.progress import step_bar
+    from kvinspect.models.sweep import axis
+
+    if asked.model is None:
+        raise bad_call("a sweep varies engine arguments, so it needs a model's config.json", "--sweep")
+    with step_bar("plans", not show.quiet) as progress:
+        answer = models.sweep(
+            asked.model,
+            [axis(text) for text in sweeps],
+            asked.memory,
+            engine_args=asked.arguments,
+            progress=progress,
+            **asked.setting,
+        )
+    _print_sweep(answer, show)
+    return answer.clean
+
+
+def _print_sweep(answer: SweepAnswer, show: _Show) -> None:
+    from kvinspect.report.sweep.page import page
+
+    if show.kind is Kind.document:
+        raise bad_call(
+            "a sweep has many caches, and a document holds one; -o a .json, .md, .svg or .html file", "--output"
+        )
+    if show.kind in (Kind.svg, Kind.html):
+        write_drawing(_drawn(answer, show.kind), show.output)
+    elif show.output or not show.quiet:
+        Report([answer], page).emit(Format(show.kind.value), show.output, show.color)
+
+
+def _drawn(answer: SweepAnswer, kind: Kind) -> str:
+    from kvinspect.report.sweep.chart import chart
+    from kvinspect.report.sweep.svg import svg
+
+    title = f"{answer.setting.source.rsplit('/', 1)[-1]}, vLLM {answer.setting.engine}"
+    drawing = svg(chart(answer), title)
+    if kind is Kind.svg:
+        return drawing
+    from kvinspect.report.html import html
+
+    return html(title, [f"Memory for the cache of a worker: {answer.memory}."], drawing)

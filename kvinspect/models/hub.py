@@ -1,0 +1,46 @@
+"""Where a model's config.json is: a file or folder here, or on the hub."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import re
+
+CONFIG = "config.json"
+_HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
+
+
+class NotFound(ValueError):
+    """A name that is neither here nor on the hub, or that the hub could not be asked about."""
+
+
+def located(name: str, folder: pathlib.Path | None = None) -> pathlib.Path:
+    """The config.json that a name stands for: itself, in the folder of that name, or fetched from the hub.
+
+    Names that lead nowhere are looked up below `folder` as well. Raises NotFound.
+    """
+    for path in (pathlib.Path(name), *([folder / name] if folder else [])):
+        if path.is_dir():
+            if not (path / CONFIG).is_file():
+                raise NotFound(f"the folder {name} has no {CONFIG}")
+            return path / CONFIG
+        if path.is_file():
+            return path
+    if not _HUB_ID.fullmatch(name):
+        raise NotFound(f"there is no file or folder {name}")
+    return _fetched(name)
+
+
+def _fetched(name: str) -> pathlib.Path:
+    here = f"{name} is no file or folder here"
+    instead = f"give the path of its {CONFIG} instead"
+    try:
+        from huggingface_hub import hf_hub_download
+    except ImportError:
+        raise NotFound(
+            f"{here}, and huggingface_hub, which could fetch it, is not installed; install it, or {instead}"
+        ) from None
+    try:
+        return pathlib.Path(hf_hub_download(name, CONFIG, token=os.environ.get("HF_TOKEN")))
+    except Exception as error:
+        raise NotFound(f"{here}, and the hub does not give it ({type(error).__name__}); {instead}") from None

@@ -1,0 +1,126 @@
+"""Where the points of a sweep lie: the first axis across, requests at once upwards, a line for each of the others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import log
+from typing import Any, NamedTuple
+
+from kvinspect.models.arguments import human_number
+from kvinspect.models.sweep import Point, SweepAnswer
+
+LOG_FROM = 8
+"""A scale is logarithmic from this ratio of its ends on."""
+
+
+class Mark(NamedTuple):
+    """A point: both places from 0 to 1, None upwards where the engine refuses, and what it is in words."""
+
+    x: float
+    y: float | None
+    words: str
+
+
+class Series(NamedTuple):
+    """The points of one combination of the other axes."""
+
+    name: str
+    marks: tuple[Mark, ...]
+
+
+class Tick(NamedTuple):
+    """A value on a scale, and its place from 0 to 1."""
+
+    place: float
+    label: str
+
+
+class Chart(NamedTuple):
+    """A chart without a size."""
+
+    across: str
+    upwards: str
+    series: tuple[Series, ...]
+    x_ticks: tuple[Tick, ...]
+    y_ticks: tuple[Tick, ...]
+
+
+def chart(answer: SweepAnswer) -> Chart:
+    """The chart of a sweep."""
+    first, *others = answer.axes
+    xs = _scale(first.values)
+    heights = [point.max_concurrency for point in answer.points if point.max_concurrency]
+    low, high = (min(heights), max(heights)) if heights else (0.0, 1.0)
+    bottom = 0.0 if low <= 0 or high / low < LOG_FROM else low
+    found: dict[str, list[Mark]] = {}
+    for point in answer.points:
+        name = ", ".join(f"{axis.name} {point.values[axis.name]}" for axis in others)
+        y = None if not point.max_concurrency else _place(point.max_concurrency, bottom, high)
+        found.setdefault(name, []).append(Mark(xs[point.values[first.name]], y, words(point)))
+    return Chart(
+        across=first.name,
+        upwards="requests at once",
+        series=tuple(Series(name, tuple(marks)) for name, marks in found.items()),
+        x_ticks=tuple(Tick(place, _short(value)) for value, place in xs.items()),
+        y_ticks=_y_ticks(bottom, high),
+    )
+
+
+def words(point: Point) -> str:
+    """A point in words."""
+    at = ", ".join(f"{name} {value}" for name, value in point.values.items())
+    if point.max_concurrency is None:
+        return f"{at}: {point.refusal or 'no limit'}"
+    return (
+        f"{at}: {point.max_concurrency:.2f} requests at once, {point.num_blocks:,} blocks, {point.num_tokens:,} tokens"
+    )
+
+
+def _scale(values: Sequence[Any]) -> dict[Any, float]:
+    """Value → its place: to scale where all are numbers, else one beside the other."""
+    numbers = [_number(value) for value in values]
+    known = [number for number in numbers if number is not None]
+    if len(known) < len(values) or len(set(known)) < 2:
+        return {value: i / max(len(values) - 1, 1) for i, value in enumerate(values)}
+    low, high = min(known), max(known)
+    bottom = low if high / low >= LOG_FROM else 0.0
+    span = (_place(low, bottom, high), 1.0)
+    return {
+        value: (_place(number, bottom, high) - span[0]) / (span[1] - span[0])
+        for value, number in zip(values, known, strict=True)
+    }
+
+
+def _number(value: Any) -> float | None:
+    try:
+        return float(value if isinstance(value, (int, float)) else human_number(str(value))) or None
+    except ValueError:
+        return None
+
+
+def _place(value: float, bottom: float, high: float) -> float:
+    """Logarithmic above a bottom, linear from 0."""
+    if bottom <= 0:
+        return value / high if high else 0.0
+    return log(value / bottom) / log(high / bottom) if high > bottom else 1.0
+
+
+def _y_ticks(bottom: float, high: float) -> tuple[Tick, ...]:
+    if bottom <= 0:
+        return tuple(Tick(i / 4, f"{high * i / 4:,.1f}") for i in range(5))
+    values = [bottom * (high / bottom) ** (i / 4) for i in range(5)]
+    return tuple(Tick(i / 4, f"{value:,.1f}") for i, value in enumerate(values))
+
+
+def _short(value: Any) -> str:
+    """A number as people write it.
+
+    >>> _short(131072), _short(8000), _short("fp8")
+    ('128K', '8k', 'fp8')
+    """
+    if not isinstance(value, int):
+        return str(value)
+    for unit, size in (("M", 1 << 20), ("m", 10**6), ("K", 1 << 10), ("k", 1000)):
+        if value >= size and value % size == 0:
+            return f"{value // size}{unit}"
+    return f"{value:,}"
