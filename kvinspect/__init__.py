@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from kvinspect.api.lint import lint
     from kvinspect.api.mm_prefix import mm_prefix
     from kvinspect.api.on_device import InternalError
+    from kvinspect.api.specs import specs
     from kvinspect.device.choose import DeviceError
     from kvinspect.document.document import Document
     from kvinspect.document.problem import DocumentError
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from kvinspect.engine.cudagraph.mode import CUDAGraphMode
     from kvinspect.engine.cudagraph.support import AttentionCGSupport, AttentionCGSupportInfo
     from kvinspect.engine.mm_prefix.answer import MMPrefixAnswer
+    from kvinspect.models.answer import SpecsAnswer
+    from kvinspect.models.config import Model, load_model
 
 __version__ = "0.1.0"
 __all__ = [
@@ -33,13 +36,17 @@ __all__ = [
     "DocumentError",
     "InternalError",
     "MMPrefixAnswer",
+    "Model",
+    "SpecsAnswer",
     "align",
     "cg_support",
     "cg_support_matrix",
     "cg_support_table",
     "lint",
     "load",
+    "load_model",
     "mm_prefix",
+    "specs",
 ]
 
 _HOMES = {
@@ -61,6 +68,10 @@ _HOMES = {
     "AttentionCGSupport": "engine.cudagraph.support",
     "AttentionCGSupportInfo": "engine.cudagraph.support",
     "MMPrefixAnswer": "engine.mm_prefix.answer",
+    "specs": "api.specs",
+    "SpecsAnswer": "models.answer",
+    "Model": "models.config",
+    "load_model": "models.config",
 }
 """Public name → the module below this one that has it; a call imports no more than it needs."""
 
