@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from kvinspect.api.mm_prefix import mm_prefix
     from kvinspect.api.on_device import InternalError
     from kvinspect.api.plan import plan
+    from kvinspect.api.specs import specs
     from kvinspect.device.choose import DeviceError
     from kvinspect.document.document import Document
     from kvinspect.document.problem import DocumentError
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from kvinspect.engine.cudagraph.mode import CUDAGraphMode
     from kvinspect.engine.cudagraph.support import AttentionCGSupport, AttentionCGSupportInfo
     from kvinspect.engine.mm_prefix.answer import MMPrefixAnswer
+    from kvinspect.models.answer import SpecsAnswer
+    from kvinspect.models.config import Model, load_model
     from kvinspect.planning.answer import PlanAnswer
 
 __version__ = "0.1.0"
@@ -35,15 +38,19 @@ __all__ = [
     "DocumentError",
     "InternalError",
     "MMPrefixAnswer",
+    "Model",
     "PlanAnswer",
+    "SpecsAnswer",
     "align",
     "cg_support",
     "cg_support_matrix",
     "cg_support_table",
     "lint",
     "load",
+    "load_model",
     "mm_prefix",
     "plan",
+    "specs",
 ]
 
 _HOMES = {
@@ -67,6 +74,10 @@ _HOMES = {
     "AttentionCGSupportInfo": "engine.cudagraph.support",
     "MMPrefixAnswer": "engine.mm_prefix.answer",
     "PlanAnswer": "planning.answer",
+    "specs": "api.specs",
+    "SpecsAnswer": "models.answer",
+    "Model": "models.config",
+    "load_model": "models.config",
 }
 """Public name → the module below this one that has it; a call imports no more than it needs."""
 

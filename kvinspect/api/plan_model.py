@@ -6,7 +6,7 @@ import pathlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kvinspect.api.models import load_model, specs
+from kvinspect.api.specs import load_model, specs
 from kvinspect.api.plan import plan
 from kvinspect.models.memory import DEFAULT_UTILISATION, Memory, estimated, parse_size
 from kvinspect.models.sweep import Axis, SweepAnswer, point_of, points
@@ -15,7 +15,7 @@ from kvinspect.planning.answer import PlanAnswer
 
 if TYPE_CHECKING:
     from kvinspect.models.config import Model
-    from kvinspect.models.specs import SpecsAnswer
+    from kvinspect.models.answer import SpecsAnswer
 
 Progress = Callable[[int, int], None]
 

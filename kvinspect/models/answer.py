@@ -1,0 +1,123 @@
+"""What `specs` answers: a model's layers with their specs, and the planning document that they make."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from kvinspect.document.words import KIND_OF_WORD
+from kvinspect.models.setting import DEFAULT_BATCHED_TOKENS, DEFAULT_SEQS, Setting
+from kvinspect.models.specs import LayerCache, Specs, spec_fields
+
+
+class SpecsAnswer(NamedTuple):
+    """The KV cache specs of a model under a release: one of its pipeline stages, each rank alike."""
+
+    source: str
+    engine: str
+    specs: Specs
+
+    @property
+    def setting(self) -> Setting:
+        """The settings that the model and the arguments come to."""
+        return self.specs.setting
+
+    @property
+    def layers(self) -> tuple[LayerCache, ...]:
+        """The layers with a cache of their own, as the engine makes them."""
+        return self.specs.layers
+
+    def to_dict(self) -> dict[str, Any]:
+        """The answer as plain values. Sizes in tokens and bytes; alike neighbours share a row."""
+        setting, specs = self.setting, self.specs
+        return {
+            "schema_version": 1,
+            "source": self.source,
+            "engine": self.engine,
+            "architecture": setting.architecture.name,
+            "dtype": setting.dtype,
+            "block_size": specs.blocks.block_size,
+            "mamba_block_size": specs.blocks.mamba_block_size,
+            "cache_dtype": setting.cache_dtype,
+            "max_model_len": setting.max_model_len,
+            "layers": _rows(specs.layers, setting.release.catalogue),
+            "shared_kv_cache_layers": dict(specs.shared),
+            "no_cache": list(specs.no_cache),
+        }
+
+    def to_planning_document(self, available_memory: Sequence[int]) -> dict[str, Any]:
+        """The planning document of these specs. `available_memory` is bytes for the cache, one entry a worker."""
+        setting, arguments = self.setting, self.setting.arguments
+        batched, seqs = scheduler_defaults(setting)
+        document = {
+            "engine": self.engine,
+            "platform": setting.platform,
+            "device_capability": setting.capability,
+            "cache_dtype": setting.cache_dtype,
+            "kv_cache_specs": {layer.name: self._entry(layer) for layer in self.layers},
+            "available_memory": list(available_memory),
+            "model_config": {
+                "max_model_len": setting.max_model_len,
+                "original_max_model_len": arguments.max_model_len,
+                "num_attention_heads": max(1, setting.shape.heads // setting.ranks),
+                "num_key_value_heads": setting.situation.num_kv_heads,
+            },
+            "scheduler_config": {
+                "max_num_batched_tokens": batched,
+                "max_num_seqs": seqs,
+                "max_num_encoder_input_tokens": batched,
+                "max_concurrent_batches": concurrent_batches(setting),
+                "disable_hybrid_kv_cache_manager": hybrid_manager_is_off(setting),
+            },
+            "cache_config": {"mamba_cache_mode": setting.mamba_cache_mode},
+            "parallel_config": {"decode_context_parallel_size": arguments.decode_context_parallel_size},
+            "num_gpu_blocks_override": arguments.num_gpu_blocks_override,
+        }
+        return {key: value for key, value in document.items() if value is not None}
+
+    def _entry(self, layer: LayerCache) -> dict[str, Any]:
+        """A layer's spec as a document writes it."""
+        fields = spec_fields(layer.spec, self.setting.release.catalogue)
+        written = {key: value for key, value in fields.items() if value is not None and key != "type"}
+        return {"kind": KIND_OF_WORD[fields["type"]], **written, "backend": layer.backend.backend}
+
+
+def _rows(layers: Sequence[LayerCache], catalogue: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Rows of neighbouring layers with the same spec and backend."""
+    rows: list[dict[str, Any]] = []
+    last = None
+    for layer in layers:
+        key = (layer.spec, layer.backend.backend)
+        if key != last:
+            spec = {**spec_fields(layer.spec, catalogue), "page_size_bytes": layer.page_size_bytes}
+            rows.append({"backend": layer.backend.backend, "kv_cache_spec": spec, "layer_names": []})
+            last = key
+        rows[-1]["layer_names"].append(layer.name)
+    return rows
+
+
+def scheduler_defaults(setting: Setting) -> tuple[int, int]:
+    """(max_num_batched_tokens, max_num_seqs) (`_set_default_max_num_seqs_and_batched_tokens_args`)."""
+    arguments = setting.arguments
+    twice = 2 if arguments.performance_mode == "throughput" else 1
+    seqs = arguments.max_num_seqs or DEFAULT_SEQS * twice
+    batched = arguments.max_num_batched_tokens
+    if batched is None:
+        batched = DEFAULT_BATCHED_TOKENS * twice
+        if not setting.chunked_prefill:
+            batched = max(setting.max_model_len, batched)
+        batched = min(seqs * setting.max_model_len, batched)
+    return batched, seqs if arguments.max_num_seqs else min(seqs, batched)
+
+
+def concurrent_batches(setting: Setting) -> int:
+    """Batches that are under way at once (`max_concurrent_batches`)."""
+    stages = setting.arguments.pipeline_parallel_size
+    return stages if setting.arguments.async_scheduling is False else stages + 1
+
+
+def hybrid_manager_is_off(setting: Setting) -> bool:
+    """Whether all layers are managed alike; chunks of attention switch it off where the user does not insist."""
+    wanted = setting.arguments.disable_hybrid_kv_cache_manager
+    needed = setting.platform not in ("cuda", "rocm") or setting.shape.attention_chunk_size is not None
+    return needed if wanted is None else wanted

@@ -1,0 +1,21 @@
+"""gpt-oss: every other layer has a window, all have attention sinks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kvinspect.models.config import Fields
+from kvinspect.models.here import Here
+from kvinspect.models.layers import Layer
+from kvinspect.models.resolve import window_of
+
+ARCHITECTURES = ("GptOssForCausalLM",)
+
+
+def layers(here: Here) -> Iterator[Layer]:
+    """VLLM goes by odd and even, not by `layer_types`."""
+    return here.decoder(attention="attn.attn", window=_even, has_sink=True)
+
+
+def _even(text: Fields, index: int) -> int | None:
+    return window_of(text) if index % 2 == 0 else None

@@ -1,0 +1,217 @@
+"""The KV cache specs of a model: layers, their backends, the block size, and a release's spec of each layer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from kvinspect.document.words import SPEC_CLASSES
+from kvinspect.engine.backends import Backend
+from kvinspect.engine.pages import page_size_bytes
+from kvinspect.engine.specs import LATENT, AttentionSpec, LayerSpec, MambaSpec
+from kvinspect.models.backends import Choice, Chooser
+from kvinspect.models.block_size import Blocks, blocks, window_block_size
+from kvinspect.models.config import Model
+from kvinspect.models.here import Here
+from kvinspect.models.layers import Attention, Given, Latent, Layer, State
+from kvinspect.models.overrides import overridden
+from kvinspect.models.parallel import Heads, Uneven, heads, stage_layers
+from kvinspect.models.releases import rules
+from kvinspect.models.resolve import quant_mode, torch_dtype
+from kvinspect.models.setting import Setting
+
+
+class LayerCache(NamedTuple):
+    """A layer's spec, and the backend that was chosen for it."""
+
+    name: str
+    spec: LayerSpec
+    page_size_bytes: int
+    backend: Choice
+
+
+class Specs(NamedTuple):
+    """The cache of one pipeline stage, on each of its ranks alike."""
+
+    setting: Setting
+    blocks: Blocks
+    layers: tuple[LayerCache, ...]
+    shared: Mapping[str, str]
+    """KV-sharing layer → the layer whose cache it uses."""
+    no_cache: tuple[str, ...]
+    """Layers that attend without a cache."""
+
+
+def make_specs(model: Model, setting: Setting, stage: int = 0) -> Specs:
+    """The specs of a stage of a model. Raises DocumentError where the engine would not start with it."""
+    setting = overridden(model, setting)
+    here = Here(model, setting, model.config, setting.architecture.name, setting.architecture.cls)
+    layers = tuple(_of_stage(here.layers(), model, setting, stage))
+    chooser = Chooser(setting)
+    chosen = {layer.name: _choice(layer, chooser, setting) for layer in layers}
+    first = next((chosen[layer.name].backend for layer in layers if not isinstance(layer, State)), None)
+    states = [layer for layer in layers if isinstance(layer, State)]
+    rule = rules(setting.release.name)
+    sizes = blocks(setting, rule, chooser.backend(first) if first else None, states)
+    make = _Maker(model, setting, chooser, sizes)
+    shared = {
+        layer.name: layer.kv_sharing_target
+        for layer in layers
+        if isinstance(layer, Attention) and layer.kv_sharing_target
+    }
+    without = tuple(
+        sorted(layer.name for layer in layers if isinstance(layer, Attention) and layer.attn_type == "encoder_only")
+    )
+    cached = (layer for layer in layers if layer.name not in shared and layer.name not in without)
+    return Specs(setting, sizes, tuple(make.cache(layer, chosen[layer.name]) for layer in cached), shared, without)
+
+
+def _of_stage(layers: Iterator[Layer], model: Model, setting: Setting, stage: int) -> Iterator[Layer]:
+    """The layers of a pipeline stage."""
+    stages = setting.arguments.pipeline_parallel_size
+    if stages == 1:
+        yield from layers
+        return
+    mine = stage_layers(model.text.layers, stage, stages)
+    yield from (layer for layer in layers if layer.number is None or layer.number in mine)
+
+
+def layer_cache_dtype(layer: Layer, setting: Setting) -> str:
+    """The cache dtype of a layer: the engine's, or the model's where the user leaves the layer unquantised."""
+    skipped = setting.arguments.kv_cache_dtype_skip_layers
+    if skipped and isinstance(layer, Attention):
+        window = layer.sliding_window or setting.sliding_window
+        if (window is not None and "sliding_window" in skipped) or str(layer.number) in skipped:
+            return "auto"
+    return setting.cache_dtype
+
+
+def _choice(layer: Layer, chooser: Chooser, setting: Setting) -> Choice:
+    if isinstance(layer, State):
+        return Choice(STATE_BACKENDS.get(layer.mamba_type, layer.mamba_type), "the layer's kind")
+    if isinstance(layer, Given):
+        return Choice(layer.backend, "the model's own")
+    return chooser.choose(layer, layer_cache_dtype(layer, setting))
+
+
+STATE_BACKENDS = {
+    "MAMBA1": "MAMBA1_ATTN",
+    "MAMBA2": "MAMBA2_ATTN",
+    "SHORT_CONV": "SHORT_CONV_ATTN",
+    "LINEAR": "LINEAR_ATTN",
+}
+"""Kinds of state-space layers whose backend has another name."""
+
+
+class _Maker(NamedTuple):
+    """Makes the specs of layers under one setting."""
+
+    model: Model
+    setting: Setting
+    chooser: Chooser
+    blocks: Blocks
+
+    def cache(self, layer: Layer, choice: Choice) -> LayerCache:
+        """A layer with its spec, as the backend packs it, and its bytes a page."""
+        release = self.setting.release
+        spec = self._spec(layer, choice)
+        if isinstance(spec, AttentionSpec):
+            backend = self.chooser.backend(choice.backend)
+            indexes = backend.entry.get("indexes_kv_by_block_stride", {}).get(self._layout(backend), False)
+            spec = release.customized_spec(
+                release.aligned_spec(spec._replace(indexes_kv_by_block_stride=indexes)), backend
+            )
+        return LayerCache(layer.name, spec, page_size_bytes(spec, release.reshape.unpadded_page), choice)
+
+    def _layout(self, backend: Backend) -> str:
+        return backend.required_layout or "NHD"
+
+    def _spec(self, layer: Layer, choice: Choice) -> LayerSpec:
+        if isinstance(layer, State):
+            return self._state(layer)
+        if isinstance(layer, Given):
+            given = {"block_size": self.blocks.block_size, "num_kv_heads": 1, "head_size_v": layer.fields["head_size"]}
+            return AttentionSpec(kind=layer.kind, **{**given, **layer.fields})
+        if isinstance(layer, Latent):
+            return self._latent(layer)
+        return self._attention(layer, self.chooser.backend(choice.backend))
+
+    def _state(self, layer: State) -> MambaSpec:
+        size = self.blocks.mamba_block_size
+        assert size is not None, "a state-space layer in a model that is not told as hybrid"
+        return MambaSpec(
+            block_size=size,
+            shapes=layer.shapes,
+            dtypes=layer.dtypes,
+            page_size_padded=self.blocks.mamba_page_size_padded,
+            mamba_type=layer.mamba_type,
+            mamba_cache_mode=self.setting.mamba_cache_mode,
+            num_speculative_blocks=self.setting.arguments.num_speculative_tokens,
+        )
+
+    def _latent(self, layer: Latent) -> AttentionSpec:
+        cache_dtype = self.setting.cache_dtype
+        given = {
+            "kind": layer.kind or "mla_attention",
+            "block_size": self.blocks.block_size,
+            "num_kv_heads": 1,
+            "head_size": layer.head_size,
+            "head_size_v": layer.head_size,
+            "dtype": torch_dtype(cache_dtype, self.setting.dtype),
+            "kv_quant_mode": quant_mode(cache_dtype),
+            "cache_dtype_str": cache_dtype,
+            "sliding_window": layer.sliding_window,
+        }
+        return AttentionSpec(**{**given, **layer.fields})
+
+    def _attention(self, layer: Attention, backend: Backend) -> AttentionSpec:
+        cache_dtype = layer_cache_dtype(layer, self.setting)
+        window = layer.sliding_window or self.setting.sliding_window
+        kind = layer.kind or _kind(layer, window)
+        spec = AttentionSpec(
+            kind=kind,
+            block_size=self.blocks.block_size,
+            num_kv_heads=self._heads(layer).kv,
+            head_size=layer.head_size,
+            head_size_v=layer.head_size_v or layer.head_size,
+            dtype=torch_dtype(cache_dtype, self.setting.dtype),
+            kv_quant_mode=quant_mode(cache_dtype),
+            **layer.fields,
+        )
+        if kind == "chunked_local_attention":
+            return spec._replace(attention_chunk_size=layer.attention_chunk_size)
+        if kind != "sliding_window":
+            return spec
+        shared = self.blocks.skip_page_size_padded
+        token = page_size_bytes(
+            spec._replace(block_size=1, sliding_window=window), self.setting.release.reshape.unpadded_page
+        )
+        size = window_block_size(backend, token, shared)
+        return spec._replace(block_size=size, sliding_window=window, page_size_padded=shared)
+
+    def _heads(self, layer: Attention) -> Heads:
+        try:
+            return heads(layer.num_heads, layer.num_kv_heads, self.setting.ranks)
+        except Uneven as uneven:
+            self.model.text.refuse("num_key_value_heads", f"{layer.name}: {uneven}")
+
+
+def _kind(layer: Attention, window: int | None) -> str:
+    if layer.attn_type == "encoder_decoder":
+        return "cross_attention"
+    if layer.attention_chunk_size is not None:
+        return "chunked_local_attention"
+    return "full_attention" if window is None else "sliding_window"
+
+
+def spec_fields(spec: LayerSpec, catalogue: Mapping[str, Any]) -> dict[str, Any]:
+    """A spec as the release's dataclass holds it: its class under `type`, then every field."""
+    name = SPEC_CLASSES[spec.kind]
+    fields: Mapping[str, Sequence[str]] = catalogue["spec_classes"][name]
+    values = spec._asdict()
+    found = {"type": name, **{field: values.get(field) for field in (*fields["required"], *fields["optional"])}}
+    if isinstance(spec, MambaSpec):
+        found |= {"shapes": [list(shape) for shape in spec.shapes], "dtypes": list(spec.dtypes)}
+    elif "state_content_bytes" in found and spec.kind in LATENT:
+        found["head_size_v"] = 0 if spec.head_size_v == spec.head_size else spec.head_size_v
+    return found
