@@ -45,6 +45,7 @@ class EngineArguments:
     mamba_cache_dtype: str = "auto"
     mamba_ssm_cache_dtype: str = "auto"
     use_replayssm: bool = False
+    use_fp4_indexer_cache: bool = False
     replayssm_buffer_len: int = 16
     num_speculative_tokens: int = 0
     num_gpu_blocks_override: int | None = None
@@ -117,7 +118,11 @@ def _flattened(named: dict[str, Any]) -> dict[str, Any]:
     if isinstance(speculative, Mapping) and speculative.get("num_speculative_tokens") is not None:
         named.setdefault("num_speculative_tokens", speculative["num_speculative_tokens"])
     if isinstance(attention, Mapping):
-        for name, key in (("attention_backend", "backend"), ("flash_attn_version", "flash_attn_version")):
+        for name, key in (
+            ("attention_backend", "backend"),
+            ("flash_attn_version", "flash_attn_version"),
+            ("use_fp4_indexer_cache", "use_fp4_indexer_cache"),
+        ):
             if attention.get(key) is not None:
                 named.setdefault(name, attention[key])
     return named

@@ -73,4 +73,12 @@ class Given(NamedTuple):
     fields: Mapping[str, Any]
 
 
-Layer = Attention | Latent | State | Given
+class Bare(NamedTuple):
+    """A layer with a backend but without a cache of its own."""
+
+    name: str
+    number: int | None
+    backend: str
+
+
+Layer = Attention | Latent | State | Given | Bare

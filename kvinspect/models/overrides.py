@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 
 from kvinspect.models.config import Model
 from kvinspect.models.flash_attention import SUPPORTED
+from kvinspect.models.resolve import refusal
 from kvinspect.models.setting import Setting
 
 Override = Callable[[Model, Setting], Setting]
@@ -25,7 +26,24 @@ def gemma4(model: Model, setting: Setting) -> Setting:
     return setting._replace(attention_backend=setting.attention_backend or "TRITON_ATTN")
 
 
+def deepseek_v32(model: Model, setting: Setting) -> Setting:
+    """A cache asked to be bfloat16 is the model's own."""
+    return setting._replace(cache_dtype="auto") if setting.cache_dtype == "bfloat16" else setting
+
+
+def deepseek_v4(model: Model, setting: Setting) -> Setting:
+    """FlashMLA's rows, and FlashInfer's on devices of 12.x, have DeepSeek's own format, which is fp8."""
+    plain = setting.attention_backend == "FLASHINFER_MLA_SPARSE_DSV4" and not (setting.capability or "").startswith("12")
+    if plain:
+        return setting
+    if not setting.cache_dtype.startswith("fp8"):
+        raise refusal("kv_cache_dtype", f"DeepSeek V4 takes a cache of fp8 only, not {setting.cache_dtype}")
+    return setting._replace(cache_dtype="fp8_ds_mla")
+
+
 OVERRIDES: Mapping[str, Override] = {
+    "DeepseekV32ForCausalLM": deepseek_v32,
+    "DeepseekV4ForCausalLM": deepseek_v4,
     "Gemma4ForCausalLM": gemma4,
     "Gemma4ForConditionalGeneration": gemma4,
     "Gemma4UnifiedForConditionalGeneration": gemma4,

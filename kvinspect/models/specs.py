@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from kvinspect.document.words import SPEC_CLASSES
@@ -13,7 +13,7 @@ from kvinspect.models.backends import Choice, Chooser
 from kvinspect.models.block_size import Blocks, blocks, window_block_size
 from kvinspect.models.config import Model
 from kvinspect.models.here import Here
-from kvinspect.models.layers import Attention, Given, Latent, Layer, State
+from kvinspect.models.layers import Attention, Bare, Given, Latent, Layer, State
 from kvinspect.models.overrides import overridden
 from kvinspect.models.parallel import Heads, Uneven, heads, stage_layers
 from kvinspect.models.releases import rules
@@ -49,6 +49,7 @@ def make_specs(model: Model, setting: Setting, stage: int = 0) -> Specs:
     layers = tuple(_of_stage(here.layers(), model, setting, stage))
     chooser = Chooser(setting)
     chosen = {layer.name: _choice(layer, chooser, setting) for layer in layers}
+    setting = _in_latent_format(setting, chosen)
     first = next((chosen[layer.name].backend for layer in layers if not isinstance(layer, State)), None)
     states = [layer for layer in layers if isinstance(layer, State)]
     rule = rules(setting.release.name)
@@ -59,11 +60,28 @@ def make_specs(model: Model, setting: Setting, stage: int = 0) -> Specs:
         for layer in layers
         if isinstance(layer, Attention) and layer.kv_sharing_target
     }
-    without = tuple(
-        sorted(layer.name for layer in layers if isinstance(layer, Attention) and layer.attn_type == "encoder_only")
-    )
+    without = tuple(sorted(layer.name for layer in layers if _has_no_cache(layer)))
     cached = (layer for layer in layers if layer.name not in shared and layer.name not in without)
     return Specs(setting, sizes, tuple(make.cache(layer, chosen[layer.name]) for layer in cached), shared, without)
+
+
+def _has_no_cache(layer: Layer) -> bool:
+    return isinstance(layer, Bare) or (isinstance(layer, Attention) and layer.attn_type == "encoder_only")
+
+
+def _in_latent_format(setting: Setting, chosen: Mapping[str, Choice]) -> Setting:
+    """The cache dtype that a sparse MLA backend puts in the engine's place (`_canonicalize_sparse_mla_kv_cache_dtype`)."""
+    for name in {choice.backend for choice in chosen.values()} & PACKED_ROWS.keys():
+        if PACKED_ROWS[name](setting.cache_dtype):
+            return setting._replace(cache_dtype="fp8_ds_mla")
+    return setting
+
+
+PACKED_ROWS: Mapping[str, Callable[[str], bool]] = {
+    "FLASHMLA_SPARSE": lambda dtype: dtype.startswith(("fp8", "int", "nvfp4")),
+    "FLASHINFER_MLA_SPARSE_SM120": lambda dtype: dtype in ("auto", "fp8", "fp8_e4m3"),
+}
+"""MLA backends that keep rows of DeepSeek's own format → for which cache dtypes."""
 
 
 def _of_stage(layers: Iterator[Layer], model: Model, setting: Setting, stage: int) -> Iterator[Layer]:
@@ -89,7 +107,7 @@ def layer_cache_dtype(layer: Layer, setting: Setting) -> str:
 def _choice(layer: Layer, chooser: Chooser, setting: Setting) -> Choice:
     if isinstance(layer, State):
         return Choice(STATE_BACKENDS.get(layer.mamba_type, layer.mamba_type), "the layer's kind")
-    if isinstance(layer, Given):
+    if isinstance(layer, (Given, Bare)):
         return Choice(layer.backend, "the model's own")
     return chooser.choose(layer, layer_cache_dtype(layer, setting))
 
