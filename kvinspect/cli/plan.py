@@ -16,8 +16,8 @@ from kvinspect.cli.output import Color, Format, Report, by_ending, write, write_
 if TYPE_CHECKING:
     from kvinspect.api.plan_model import Budget, ModelPlan
     from kvinspect.models.memory import Memory
-    from kvinspect.models.sweep import SweepAnswer
     from kvinspect.planning.answer import PlanAnswer
+    from kvinspect.planning.sweep import SweepAnswer
 
 EXAMPLES = """\b
 Examples:
@@ -166,8 +166,8 @@ def _print(answer: PlanAnswer, model: ModelPlan | None, show: _Show) -> None:
     if show.kind in (Kind.svg, Kind.html):
         raise bad_call("a picture needs something to vary: --sweep max_model_len=8k..1M", "--format")
     if show.output or not show.quiet:
-        page = report.model_page if model else report.page
-        shown = Report([model or answer], lambda found: page(found, show.all_layers))
+        origin = model.origin if model else None
+        shown = Report([model or answer], lambda _: report.page(answer, show.all_layers, origin))
         shown.emit(Format(show.kind.value), show.output, show.color)
 
 
@@ -185,7 +185,7 @@ def _print_document(answer: PlanAnswer, show: _Show) -> None:
 def _swept(asked: _Asked, sweeps: Sequence[str], show: _Show) -> bool:
     from kvinspect.api import plan_model as models
     from kvinspect.cli.progress import step_bar
-    from kvinspect.models.sweep import axis
+    from kvinspect.planning.sweep import axis
 
     if asked.model is None:
         raise bad_call("a sweep varies engine arguments, so it needs a model's config.json", "--sweep")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kvinspect.models.sweep import Point, SweepAnswer
+from kvinspect.planning.sweep import Point, SweepAnswer
 from kvinspect.report.fold import human_bytes
 from kvinspect.report.page import Block, Heading, Item, Page, Paragraph, Span, Spans, Table, cell, spans
 
