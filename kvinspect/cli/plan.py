@@ -15,6 +15,7 @@ from kvinspect.cli.output import Color, Format, Report, by_ending, write, write_
 
 if TYPE_CHECKING:
     from kvinspect.api.plan_model import Budget, ModelPlan
+    from kvinspect.document.document import Document
     from kvinspect.models.memory import Memory
     from kvinspect.planning.answer import PlanAnswer
     from kvinspect.planning.sweep import SweepAnswer
@@ -117,7 +118,7 @@ class _Asked(NamedTuple):
     """What a call is about: a model under engine arguments, or a planning document."""
 
     model: str | None
-    document: str | None
+    document: Document | None
     arguments: Mapping[str, Any]
     budget: Budget
     setting: Mapping[str, Any]
@@ -138,7 +139,7 @@ def _asked(words: Sequence[str], engine: str | None, platform: str, capability: 
     command = read_command(words, engine)
     setting = {"engine": engine, "platform": platform, "device_capability": capability}
     if command.document is not None and (command.arguments or any(budget)):
-        raise bad_call("a planning document says by itself what its arguments and its memory are", command.document)
+        raise bad_call("a planning document says by itself what its arguments and its memory are")
     return _Asked(command.model, command.document, command.arguments, budget, setting)
 
 
@@ -216,10 +217,11 @@ def _print_sweep(answer: SweepAnswer, show: _Show) -> None:
 
 
 def _drawn(answer: SweepAnswer, kind: Kind) -> str:
+    from kvinspect.report.fold import title_of
     from kvinspect.report.sweep.chart import chart
     from kvinspect.report.sweep.svg import svg
 
-    title = f"{answer.setting.source.rsplit('/', 1)[-1]}, vLLM {answer.setting.engine}"
+    title = f"{title_of(answer.setting.source)}, vLLM {answer.setting.engine}"
     drawing = svg(chart(answer), title)
     if kind is Kind.svg:
         return drawing

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from kvinspect.document.fold import fold_names
 from kvinspect.engine.specs import UniformTypeSpecs, reported_kind
 from kvinspect.planning.answer import ModelOrigin, PlanAnswer, PlannedGroup
-from kvinspect.report.fold import human_bytes
+from kvinspect.report.fold import human_bytes, title_of
 from kvinspect.report.page import Block, Heading, Item, Page, Paragraph, Span, Spans, Table, cell, spans
 
 COLUMNS = ("group", "kind", "backend", "layers", "tokens", "page bytes", "unused", "a request")
@@ -46,7 +46,7 @@ def _title(answer: PlanAnswer) -> Spans:
     memory = [human_bytes(size) for size in (answer.inputs.memory if answer.inputs else ())]
     shown = memory[0] if len(set(memory)) == 1 else " and ".join(memory)
     facts = [f"vLLM {setting.engine}", device, f"{shown} for the cache" if shown else ""]
-    return spans(Span(setting.source.rsplit("/", 1)[-1], "strong"), "   " + " · ".join(filter(None, facts)))
+    return spans(Span(title_of(setting.source), "strong"), "   " + " · ".join(filter(None, facts)))
 
 
 def _outcome(answer: PlanAnswer) -> Spans:
