@@ -6,15 +6,17 @@ import pathlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kvinspect.api.specs import load_model, specs
+from kvinspect.api.asking import load
 from kvinspect.api.plan import plan
+from kvinspect.api.specs import load_model, specs
+from kvinspect.models.arguments import engine_arguments
+from kvinspect.models.config import Model
 from kvinspect.models.memory import DEFAULT_UTILISATION, Memory, estimated, parse_size
-from kvinspect.models.sweep import Axis, SweepAnswer, point_of, points
 from kvinspect.models.weights import Weights, weights_of
-from kvinspect.planning.answer import PlanAnswer
+from kvinspect.planning.answer import BackendChoice, ModelOrigin, PlanAnswer
+from kvinspect.planning.sweep import Axis, SweepAnswer, point_of, points
 
 if TYPE_CHECKING:
-    from kvinspect.models.config import Model
     from kvinspect.models.answer import SpecsAnswer
 
 Progress = Callable[[int, int], None]
@@ -25,9 +27,9 @@ class NoMemory(ValueError):
 
 
 class ModelPlan(NamedTuple):
-    """What the engine makes of a model: the specs of its layers, the memory for them, and the plan."""
+    """What the engine makes of a model: the specs of each pipeline stage, the memory for them, and the plan."""
 
-    specs: SpecsAnswer
+    stages: tuple[SpecsAnswer, ...]
     memory: Memory
     plan: PlanAnswer
 
@@ -36,10 +38,29 @@ class ModelPlan(NamedTuple):
         """Whether the engine would start."""
         return self.plan.clean
 
+    @property
+    def origin(self) -> ModelOrigin:
+        """The model in a few words, and why its layers have the backends that they have."""
+        setting = self.stages[0].setting
+        arguments = setting.arguments
+        sizes = {
+            "TP": arguments.tensor_parallel_size,
+            "PP": arguments.pipeline_parallel_size,
+            "DCP": arguments.decode_context_parallel_size,
+        }
+        ranks = [f"{name} {size}" for name, size in sizes.items() if size > 1]
+        seen = dict.fromkeys(layer.backend for stage in self.stages for layer in stage.layers)
+        backends = [
+            BackendChoice(one.backend, one.why, tuple((other.backend, other.reasons) for other in one.passed_over))
+            for one in seen
+        ]
+        facts = (setting.architecture.name, setting.dtype, f"cache {setting.cache_dtype}", *ranks)
+        return ModelOrigin(facts, self.memory.how, tuple(backends))
+
     def to_dict(self) -> dict[str, Any]:
         """The plan as JSON, with the memory's origin and the specs."""
-        found = self.specs.to_dict()
-        return {**self.plan.to_dict(), "memory": self.memory._asdict(), "specs": found}
+        found = [stage.to_dict() for stage in self.stages]
+        return {**self.plan.to_dict(), "memory": self.memory._asdict(), "stages": found}
 
 
 def plan_model(
@@ -56,12 +77,34 @@ def plan_model(
     Raises DocumentError where the config.json or an argument cannot be used, or the architecture is not known.
     """
     memory = Memory(memory, "given") if isinstance(memory, int) else memory
-    found = specs(
-        model, engine=engine, platform=platform, device_capability=device_capability, engine_args=engine_args or {}
+    loaded = model if isinstance(model, Model) else load_model(model)
+    arguments = engine_arguments(engine_args)
+    stages = tuple(
+        specs(
+            loaded,
+            engine=engine,
+            platform=platform,
+            device_capability=device_capability,
+            engine_args=arguments,
+            stage=stage,
+        )
+        for stage in range(arguments.pipeline_parallel_size)
     )
-    stages = int(found.arguments.pipeline_parallel_size)
-    document = found.to_planning_document(available_memory=[memory.size] * stages)
-    return ModelPlan(found, memory, plan(document))
+    found = plan(load(planning_document(stages, memory.size), loaded.name))
+    return ModelPlan(stages, memory, found)
+
+
+def planning_document(stages: Sequence[SpecsAnswer], memory: int) -> dict[str, Any]:
+    """The planning document of all pipeline stages, one worker for each of them."""
+    documents = [stage.to_planning_document(available_memory=[memory] * len(stages)) for stage in stages]
+    if len(documents) == 1:
+        return documents[0]
+    specs = [document["kv_cache_specs"] for document in documents]
+    shared = [document.get("shared_kv_cache_layers", {}) for document in documents]
+    merged = {layer: spec for one in specs for layer, spec in one.items()}
+    workers = [list(one) for one in specs]
+    together = {alias: target for one in shared for alias, target in one.items()}
+    return {**documents[0], "kv_cache_specs": merged, "worker_layers": workers, "shared_kv_cache_layers": together}
 
 
 class Budget(NamedTuple):
@@ -115,7 +158,7 @@ def sweep(
 
     Raises DocumentError as `plan_model`, ValueError for too many points.
     """
-    loaded = load_model(model)
+    loaded = model if isinstance(model, Model) else load_model(model)
     found, wanted = [], points(axes)
     answer = None
     for done, values in enumerate(wanted):

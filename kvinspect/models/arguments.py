@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import pathlib
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from functools import cache
 from typing import Any
 
 from kvinspect.document.limits import MAX_INT
+from kvinspect.document.numbers import human_number
 from kvinspect.document.problem import DocumentError, Problem, nearest, shown
 
 SOURCE = "<engine arguments>"
@@ -161,25 +161,6 @@ def _number(name: str, value: Any) -> int:
     if type(number) is not int or not _NUMBERS[name] <= number <= most or (name == "max_model_len" and number == 0):
         raise ValueError(f"a whole number from {_NUMBERS[name]} on" + (f" up to {most}" if most == MAX_RANKS else ""))
     return int(number)
-
-
-_HUMAN = re.compile(r"([0-9]{1,18})(\.[0-9]{1,9})?([kKmMgGtT]?)")
-_DECIMAL = {"k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
-_BINARY = {"K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
-
-
-def human_number(text: str) -> int:
-    """A number as vLLM's command line reads it: `1k` is a thousand, `1K` is 1024. Raises ValueError.
-
-    >>> human_number("25.6k"), human_number("128K")
-    (25600, 131072)
-    """
-    match = _HUMAN.fullmatch(text.strip())
-    if not match or (match[2] and not match[3].islower()):
-        raise ValueError("a whole number, or one such as 32k or 32K")
-    unit = _DECIMAL.get(match[3]) or _BINARY.get(match[3]) or 1
-    fraction = match[2] or ".0"
-    return int(match[1]) * unit + int(fraction[1:]) * unit // 10 ** (len(fraction) - 1)
 
 
 def _word(name: str, value: Any) -> str:

@@ -35,7 +35,7 @@ def _fetched(name: str) -> pathlib.Path:
     here = f"{name} is no file or folder here"
     instead = f"give the path of its {CONFIG} instead"
     try:
-        from huggingface_hub import hf_hub_download
+        from huggingface_hub import hf_hub_download  # type: ignore[import-not-found]
     except ImportError:
         raise NotFound(
             f"{here}, and huggingface_hub, which could fetch it, is not installed; install it, or {instead}"

@@ -58,6 +58,22 @@ class PlannedGroup(NamedTuple):
     backends: tuple[str, ...]
 
 
+class BackendChoice(NamedTuple):
+    """A backend of some layers, why it was taken, and those before it with what they do not take."""
+
+    backend: str
+    why: str
+    passed_over: tuple[tuple[str, tuple[str, ...]], ...]
+
+
+class ModelOrigin(NamedTuple):
+    """The model that a plan was made for: facts in a few words each, where the memory comes from, the backends."""
+
+    facts: tuple[str, ...]
+    memory: str
+    backends: tuple[BackendChoice, ...]
+
+
 class PlanAnswer(NamedTuple):
     """What a release's planner makes of the specs and the memory of a deployment."""
 

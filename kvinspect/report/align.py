@@ -8,7 +8,7 @@ from typing import NamedTuple
 from kvinspect.document.fold import fold_names
 from kvinspect.engine.answer import AlignAnswer, LayerAnswer, TensorAnswer
 from kvinspect.engine.verdict import sentence
-from kvinspect.report.fold import fold_indices, human_bytes
+from kvinspect.report.fold import fold_indices, human_bytes, title_of
 from kvinspect.report.page import Block, Heading, Item, Page, Paragraph, Span, Spans, Style, Table, cell, spans
 
 COLUMNS = ("layer", "backend", "block dim", "shape", "stride", "decision")
@@ -51,7 +51,7 @@ def _title(answer: AlignAnswer) -> Spans:
     setting = answer.setting
     facts = [f"vLLM {setting.engine}", setting.platform, setting.kv_cache_layout or "", f"{setting.num_blocks} blocks"]
     return spans(
-        Span(setting.source.rsplit("/", 1)[-1], "strong"),
+        Span(title_of(setting.source), "strong"),
         "   " + " · ".join(fact for fact in (*facts, _device(answer)) if fact),
     )
 

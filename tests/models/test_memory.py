@@ -49,7 +49,7 @@ def test_an_index_is_believed(tmp_path):
 def test_a_folder_without_weights_and_a_file_that_is_none(tmp_path):
     assert weights_of(tmp_path) is None
     (tmp_path / "a.safetensors").write_bytes(b"\xff" * 20)
-    with pytest.raises(ValueError, match="a.safetensors is no safetensors file"):
+    with pytest.raises(ValueError, match=r"a\.safetensors is no safetensors file"):
         weights_of(tmp_path)
 
 
