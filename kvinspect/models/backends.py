@@ -11,6 +11,7 @@ from kvinspect.engine.conditions import Facts
 from kvinspect.engine.refusal import Unknown
 from kvinspect.engine.selection import Ask, Misfit, candidates, misfits_of
 from kvinspect.models.flash_attention import flash_attention_version
+from kvinspect.models.inner_backends import INNER
 from kvinspect.models.layers import Attention, Latent
 from kvinspect.models.resolve import refusal
 from kvinspect.models.setting import Setting
@@ -36,7 +37,7 @@ class Chooser:
 
     def __init__(self, setting: Setting) -> None:
         self.setting = setting
-        self.entries: Mapping[str, Any] = setting.release.catalogue["backends"]
+        self.entries: Mapping[str, Any] = {**INNER, **setting.release.catalogue["backends"]}
         self.facts: Facts = setting.situation.facts()
         self._chosen: dict[Any, Choice] = {}
         self._backends: dict[str, Backend] = {}
@@ -87,7 +88,7 @@ class Chooser:
             return Choice(wanted, "asked for")
         passed: list[PassedOver] = []
         for name in candidates(self.setting.release.catalogue, self.setting.situation, ask):
-            reasons = self._reasons(name, ask, extra)
+            reasons = self._reasons(name, ask, extra) or UNCOUNTED.get(name, ())
             if not reasons:
                 return Choice(name, "first on the release's list that takes the layer", tuple(passed))
             passed.append(PassedOver(name, reasons))
@@ -132,5 +133,10 @@ HEAD_SIZES = {"FLASH_ATTN": (8, 1), "TRITON_ATTN": (1, 32)}
 
 NOPE_SIZES = {"FLASHINFER_MLA": (64, 128, 192), "FLASHINFER_MLA_SPARSE": (128, 192)}
 """MLA backends whose kernels want certain sizes of the part without rotation."""
+
+UNCOUNTED: Mapping[str, tuple[str, ...]] = {
+    "FLASHMLA": ("an installation that may lack its extension for dense attention (asked for by name, it is taken)",),
+}
+"""Backends that run with a part of vLLM's build which is not there everywhere; taken only where the user names them."""
 
 WITHOUT_DS_MLA = ("FLASHINFER_MLA_SPARSE",)

@@ -58,6 +58,8 @@ class State(NamedTuple):
     shapes: tuple[tuple[int, ...], ...]
     dtypes: tuple[str, ...]
     mamba_type: str
+    backend: str | None = None
+    """The backend's name where it is not the kind's."""
 
 
 class Given(NamedTuple):

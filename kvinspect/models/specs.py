@@ -106,7 +106,7 @@ def layer_cache_dtype(layer: Layer, setting: Setting) -> str:
 
 def _choice(layer: Layer, chooser: Chooser, setting: Setting) -> Choice:
     if isinstance(layer, State):
-        return Choice(STATE_BACKENDS.get(layer.mamba_type, layer.mamba_type), "the layer's kind")
+        return Choice(layer.backend or STATE_BACKENDS.get(layer.mamba_type, layer.mamba_type), "the layer's kind")
     if isinstance(layer, (Given, Bare)):
         return Choice(layer.backend, "the model's own")
     return chooser.choose(layer, layer_cache_dtype(layer, setting))
@@ -230,6 +230,8 @@ def spec_fields(spec: LayerSpec, catalogue: Mapping[str, Any]) -> dict[str, Any]
     found = {"type": name, **{field: values.get(field) for field in (*fields["required"], *fields["optional"])}}
     if isinstance(spec, MambaSpec):
         found |= {"shapes": [list(shape) for shape in spec.shapes], "dtypes": list(spec.dtypes)}
+    elif spec.kind == "sliding_window_mla" and "state_content_bytes" not in found:
+        found["head_size_v"] = None
     elif "state_content_bytes" in found and spec.kind in LATENT:
         found["head_size_v"] = 0 if spec.head_size_v == spec.head_size else spec.head_size_v
     return found
