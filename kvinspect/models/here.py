@@ -9,7 +9,9 @@ from kvinspect.document.problem import DocumentError, Problem
 from kvinspect.models.config import Fields, Model, model_type_entry
 from kvinspect.models.layers import Attention, Layer
 from kvinspect.models.registry import family, normalized, table
+from kvinspect.models.releases import rules
 from kvinspect.models.resolve import window_of
+from kvinspect.models.rules import Rules
 from kvinspect.models.setting import Setting
 
 Window = Callable[[Fields, int], int | None]
@@ -31,6 +33,11 @@ class Here:
     def text(self) -> Fields:
         """The language model's part of the configuration."""
         return self.config.text
+
+    @property
+    def rules(self) -> Rules:
+        """What the release does differently."""
+        return rules(self.setting.release.name)
 
     def named(self, name: str) -> str:
         """A layer's full name."""

@@ -60,6 +60,8 @@ class State(NamedTuple):
     mamba_type: str
     backend: str | None = None
     """The backend's name where it is not the kind's."""
+    weighed: tuple[tuple[int, ...], ...] | None = None
+    """The shapes by which pages are aligned, where the model's class answers others than its layers."""
 
 
 class Given(NamedTuple):

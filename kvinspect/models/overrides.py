@@ -41,13 +41,33 @@ def deepseek_v4(model: Model, setting: Setting) -> Setting:
     return setting._replace(cache_dtype="fp8_ds_mla")
 
 
+def nemotron_h(model: Model, setting: Setting) -> Setting:
+    """States in float32 where neither the user nor the file says otherwise."""
+    return _state_dtype(setting, model.text.word("mamba_ssm_cache_dtype", "float32"))
+
+
+def qwen3_5(model: Model, setting: Setting) -> Setting:
+    """States in the dtype of the file where the user names none."""
+    return _state_dtype(setting, model.text.word("mamba_ssm_dtype", "auto"))
+
+
+def _state_dtype(setting: Setting, dtype: str) -> Setting:
+    return setting._replace(mamba_ssm_cache_dtype=dtype) if setting.mamba_ssm_cache_dtype == "auto" else setting
+
+
 OVERRIDES: Mapping[str, Override] = {
     "DeepseekV32ForCausalLM": deepseek_v32,
     "DeepseekV4ForCausalLM": deepseek_v4,
     "Gemma4ForCausalLM": gemma4,
     "Gemma4ForConditionalGeneration": gemma4,
     "Gemma4UnifiedForConditionalGeneration": gemma4,
-}
+    **dict.fromkeys(("NemotronHForCausalLM", "NemotronHPuzzleForCausalLM", "NemotronH_Nano_VL_V2"), nemotron_h),
+    **dict.fromkeys(
+        ("Qwen3_5ForCausalLM", "Qwen3_5MoeForCausalLM", "Qwen3_5ForConditionalGeneration", "ColQwen3_5",
+         "Qwen3_5MoeForConditionalGeneration"),
+        qwen3_5,
+    ),
+}  # fmt: skip
 """Architecture → what it settles (`MODELS_CONFIG_MAP`)."""
 
 

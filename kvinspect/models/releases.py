@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kvinspect.models.rules import Rules
 
-_0_25 = Rules(latent_alignment=1)
+_0_25 = Rules(latent_alignment=1, kimi_latent=".attn")
 _0_27 = Rules()
 _RULES = {"0.25": _0_25, "0.26": _0_25}
 

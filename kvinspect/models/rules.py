@@ -11,3 +11,5 @@ class Rules(NamedTuple):
     latent_alignment: int = 128
     window_knows_packing: bool = True
     """Whether the page of a window layer is weighed with its quantisation mode."""
+    kimi_latent: str = ""
+    """What follows a layer's name in Kimi-Linear's latent attention."""

@@ -46,12 +46,13 @@ def make_specs(model: Model, setting: Setting, stage: int = 0) -> Specs:
     """The specs of a stage of a model. Raises DocumentError where the engine would not start with it."""
     setting = overridden(model, setting)
     here = Here(model, setting, model.config, setting.architecture.name, setting.architecture.cls)
-    layers = tuple(_of_stage(here.layers(), model, setting, stage))
+    everywhere = tuple(here.layers())
+    layers = tuple(_of_stage(everywhere, model, setting, stage))
     chooser = Chooser(setting)
     chosen = {layer.name: _choice(layer, chooser, setting) for layer in layers}
     setting = _in_latent_format(setting, chosen)
     first = next((chosen[layer.name].backend for layer in layers if not isinstance(layer, State)), None)
-    states = [layer for layer in layers if isinstance(layer, State)]
+    states = [layer for layer in everywhere if isinstance(layer, State)]
     rule = rules(setting.release.name)
     sizes = blocks(setting, rule, chooser.backend(first) if first else None, states)
     make = _Maker(model, setting, chooser, sizes)
@@ -84,7 +85,7 @@ PACKED_ROWS: Mapping[str, Callable[[str], bool]] = {
 """MLA backends that keep rows of DeepSeek's own format → for which cache dtypes."""
 
 
-def _of_stage(layers: Iterator[Layer], model: Model, setting: Setting, stage: int) -> Iterator[Layer]:
+def _of_stage(layers: Sequence[Layer], model: Model, setting: Setting, stage: int) -> Iterator[Layer]:
     """The layers of a pipeline stage."""
     stages = setting.arguments.pipeline_parallel_size
     if stages == 1:
