@@ -118,6 +118,44 @@ def _cohere2_moe_types(fields: Fields) -> Any:
     return first + [SLIDING if (i + 1) % period else FULL for i in range(fields.layers - len(first))]
 
 
+NEMOTRON_LETTERS = {"mamba": "M", "linear_attention": "M", "attention": "*", "full_attention": "*", "moe": "E", "mlp": "-"}
+
+
+def _nemotron_pattern(fields: Fields) -> Any:
+    """A letter a layer: from words where there are any, else as written, else four layers of each kind."""
+    words = fields.written.get("layers_block_type") or fields.written.get("layer_types")
+    if isinstance(words, list):
+        return "".join(NEMOTRON_LETTERS.get(word, "?") if isinstance(word, str) else "?" for word in words)
+    return fields.written.get("hybrid_override_pattern") or "ME*-"
+
+
+def _nemotron_layers(fields: Fields) -> Any:
+    pattern = _nemotron_pattern(fields)
+    return len(pattern) if isinstance(pattern, str) else None
+
+
+def _nemotron_draft(fields: Fields) -> Any:
+    words = fields.written.get("mtp_layers_block_type")
+    if isinstance(words, list):
+        return "".join(NEMOTRON_LETTERS.get(word, "?") if isinstance(word, str) else "?" for word in words)
+    return fields.written.get("mtp_hybrid_override_pattern") or "*E"
+
+
+def _first_of(*names: str, default: Any = None) -> Rule:
+    """The first of several fields that the file has."""
+    return lambda fields: next((found for name in names if (found := fields.written.get(name)) is not None), default)
+
+
+_NEMOTRON_H = {
+    "hybrid_override_pattern": _nemotron_pattern,
+    "mtp_hybrid_override_pattern": _nemotron_draft,
+    "num_hidden_layers": _nemotron_layers,
+    "n_groups": _first_of("mamba_n_groups", "n_groups", default=8),
+    "conv_kernel": _first_of("mamba_d_conv", "conv_kernel", default=4),
+    "expand": _first_of("mamba_expand", "expand", default=2),
+    "chunk_size": _first_of("mamba_chunk_size", "chunk_size", default=128),
+}
+
 _ALTERNATING = {"layer_types": _every(2, "")}
 _GEMMA3 = {"layer_types": _every(6), "sliding_window": _halved_if_both_ways}
 _GEMMA4 = {"layer_types": _gemma4_types, "sliding_window": _gemma4_window}
@@ -142,6 +180,7 @@ COMPLETIONS: Mapping[str, Mapping[str, Rule]] = {
     **dict.fromkeys(("qwen2", "qwen3", "qwen2_vl_text", "qwen2_5_vl_text", "qwen2_5_omni_text", "dots1"), _QWEN),
     "qwen2_moe": {"layer_types": _pattern(_qwen2_moe), "sliding_window": lambda f: _if_used(f) or 0},
     **dict.fromkeys(("qwen3_moe", "qwen3_vl_moe_text", "qwen3_omni_moe_text"), _QWEN_MOE),
+    "nemotron_h": _NEMOTRON_H,
     "llama4_text": {"layer_types": _llama4_types, "no_rope_layers": _no_rope},
     "smollm3": {"layer_types": _pattern(_smollm3)},
     **dict.fromkeys(("ministral", "ministral3"), _MINISTRAL),

@@ -11,31 +11,19 @@ from kvinspect.models.states import Mamba2, States
 
 ARCHITECTURES = ("NemotronHForCausalLM",)
 
-LETTERS = {"M": "mamba", "*": "attention", "-": "mlp", "E": "moe"}
+WITHOUT_CACHE = "-E"
 
 
 def layers(here: Here) -> Iterator[Layer]:
     """Mamba 2 and attention; layers of experts and feed-forward layers have no cache."""
     text, states = here.text, States(here)
-    for i, letter in enumerate(pattern(here)):
+    for i, letter in enumerate(text.word("hybrid_override_pattern")):
         if letter == "*":
             yield attention(here, f"model.layers.{i}.mixer.attn", i)
         elif letter == "M":
             yield states.mamba2(f"model.layers.{i}.mixer", i, _sizes(here), weighs_ahead=True)
-        elif letter not in LETTERS:
+        elif letter not in WITHOUT_CACHE:
             text.fail("hybrid_override_pattern", "a letter of M, *, - and E for each layer", letter)
-
-
-def pattern(here: Here) -> str:
-    """The letters of the layers, written so or as a list of words."""
-    text = here.text
-    letters = text.get("hybrid_override_pattern")
-    if letters is None:
-        words = {word: letter for letter, word in LETTERS.items()}
-        letters = "".join(words.get(word, "?") for word in text.items("layers_block_type"))
-    if not isinstance(letters, str) or not letters:
-        text.fail("hybrid_override_pattern", "a letter for each layer", letters or None)
-    return letters
 
 
 def attention(here: Here, name: str, number: int) -> Attention:
