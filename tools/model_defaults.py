@@ -3,7 +3,9 @@
 Facts are read off the configuration classes of transformers and of the vLLM that is first on PYTHONPATH; a value that
 follows from others (`head_dim` from the hidden size) is left to the rules. Run it in an environment with both:
 
-    PYTHONPATH=VLLM_FOLDER python tools/model_defaults.py kvinspect/models/defaults.json
+    PYTHONPATH=VLLM_FOLDER python tools/model_defaults.py kvinspect/models/defaults.json [OTHER.json ...]
+
+OTHER files were written the same way with other versions of both; model types that they have alone are taken over.
 """
 
 import contextlib
@@ -100,6 +102,13 @@ def wanted(name):
     return WANTED.search(name) and not UNWANTED.search(name) and name not in NEVER
 
 
+def worth(name, entry):
+    """Whether a model type is one of a language model, or holds one."""
+    seen = ("vision", "vit", "ocr_det", "doclayout", "detr", "clip_", "audio_encoder", "d_fine", "resnet", "regnet")
+    text = "num_attention_heads" in json.dumps(entry) and not any(word in name for word in seen)
+    return text or "parts" in entry or "causal" in entry
+
+
 def main():
     import transformers
     from transformers.models.auto.configuration_auto import CONFIG_MAPPING
@@ -139,6 +148,9 @@ def main():
             if name:
                 entry[key] = name
         found[model_type] = entry
+    for other in sys.argv[2:]:
+        found = {**json.loads(pathlib.Path(other).read_text(encoding="utf-8")), **found}
+    found = {name: entry for name, entry in sorted(found.items()) if worth(name, entry)}
     rows = [f"{json.dumps(k)}: {json.dumps(v, sort_keys=True)}" for k, v in found.items()]
     pathlib.Path(sys.argv[1]).write_text("{\n" + ",\n".join(rows) + "\n}\n", encoding="utf-8")
 

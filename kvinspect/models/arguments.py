@@ -174,7 +174,8 @@ def human_number(text: str) -> int:
         raise ValueError("a whole number, or one such as 32k or 32K")
     unit = _DECIMAL.get(match[3]) or _BINARY.get(match[3]) or 1
     fraction = match[2] or ".0"
-    return int(match[1]) * unit + int(fraction[1:]) * unit // 10 ** (len(fraction) - 1)
+    below: int = int(fraction[1:]) * unit // 10 ** (len(fraction) - 1)
+    return int(match[1]) * unit + below
 
 
 def _word(name: str, value: Any) -> str:
