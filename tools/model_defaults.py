@@ -131,7 +131,7 @@ def main():
         with contextlib.suppress(Exception):
             cls = getattr(own, name)
             if getattr(cls, "model_type", ""):
-                classes[cls.model_type] = cls
+                classes.setdefault(cls.model_type, cls)
     for model_type in _CONFIG_REGISTRY:
         with contextlib.suppress(Exception):
             classes[model_type] = _CONFIG_REGISTRY[model_type]

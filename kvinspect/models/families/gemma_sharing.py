@@ -15,7 +15,7 @@ def layers(here: Here) -> Iterator[Layer]:
     text = here.text
     kinds = text.layer_types() or ["full_attention"] * text.layers
     first_shared = text.layers - text.count("num_kv_shared_layers", 0, least=0)
-    stack = "model.language_model.layers" if here.cls == "Gemma3nForCausalLM" else "model.layers"
+    stack = "model.layers"
     for i, kind in enumerate(kinds[: text.layers]):
         target = _target(here, kinds, i, first_shared)
         size, kv = _heads(here, kind)
