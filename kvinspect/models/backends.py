@@ -118,10 +118,12 @@ class Chooser:
             yield Misfit("attention", "decode context parallelism", "")
 
     def _flash_attention(self, ask: Ask) -> Iterator[Misfit]:
+        rules = self.setting.rules
         version = flash_attention_version(self.setting, ask.head_size)
-        family = self.facts["capability_family"]
+        quantising = version if rules.version_by_head else flash_attention_version(self.setting, 0)
+        known = rules.quantised_by_flash_attention
         quantised = ask.cache_dtype.startswith(("fp8", "int", "nvfp4", "turboquant"))
-        if quantised and (version, family) not in ((3, 9), (4, 10)):
+        if quantised and (quantising, self.facts["capability_family"]) not in known:
             yield Misfit("cache dtype", f"the cache dtype {ask.cache_dtype} with FlashAttention {version}", "")
         if ask.use_mm_prefix and version != 4:
             yield Misfit("attention", f"tokens that attend both ways with FlashAttention {version}", "")

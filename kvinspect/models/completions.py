@@ -135,6 +135,7 @@ COMPLETIONS: Mapping[str, Mapping[str, Rule]] = {
     "cohere2": {"layer_types": _every(4)},
     "cohere2_moe": {"layer_types": _cohere2_moe_types},
     "olmo3": {"layer_types": _every(4, "")},
+    "modernbert-decoder": {"layer_types": _pattern(lambda f, i: i % (_positive(f, "global_attn_every_n_layers") or 3))},
     "cwm": {"layer_types": _pattern(lambda fields, i: i % 4)},
     "afmoe": {"layer_types": _every(4, "global_attn_every_n_layers")},
     "exaone4": {"layer_types": _pattern(_exaone4)},

@@ -16,7 +16,6 @@ from kvinspect.models.here import Here
 from kvinspect.models.layers import Attention, Given, Latent, Layer, State
 from kvinspect.models.overrides import overridden
 from kvinspect.models.parallel import Heads, Uneven, heads, stage_layers
-from kvinspect.models.releases import rules
 from kvinspect.models.resolve import quant_mode, torch_dtype
 from kvinspect.models.setting import Setting
 
@@ -45,14 +44,14 @@ class Specs(NamedTuple):
 def make_specs(model: Model, setting: Setting, stage: int = 0) -> Specs:
     """The specs of a stage of a model. Raises DocumentError where the engine would not start with it."""
     setting = overridden(model, setting)
+    model = model.having(sliding_window=None) if setting.arguments.disable_sliding_window else model
     here = Here(model, setting, model.config, setting.architecture.name, setting.architecture.cls)
     layers = tuple(_of_stage(here.layers(), model, setting, stage))
     chooser = Chooser(setting)
     chosen = {layer.name: _choice(layer, chooser, setting) for layer in layers}
     first = next((chosen[layer.name].backend for layer in layers if not isinstance(layer, State)), None)
     states = [layer for layer in layers if isinstance(layer, State)]
-    rule = rules(setting.release.name)
-    sizes = blocks(setting, rule, chooser.backend(first) if first else None, states)
+    sizes = blocks(setting, chooser.backend(first) if first else None, states)
     make = _Maker(model, setting, chooser, sizes)
     shared = {
         layer.name: layer.kv_sharing_target
@@ -183,8 +182,11 @@ class _Maker(NamedTuple):
         if kind != "sliding_window":
             return spec
         shared = self.blocks.skip_page_size_padded
+        one = spec._replace(block_size=1, sliding_window=window)
+        if not self.setting.rules.window_knows_packing:
+            one = one._replace(kv_quant_mode="NONE")
         token = page_size_bytes(
-            spec._replace(block_size=1, sliding_window=window), self.setting.release.reshape.unpadded_page
+            self.setting.release.customized_spec(one, backend), self.setting.release.reshape.unpadded_page
         )
         size = window_block_size(backend, token, shared)
         return spec._replace(block_size=size, sliding_window=window, page_size_padded=shared)

@@ -16,7 +16,10 @@ def test_what_vllm_has_beside_is_let_pass():
 
 
 def test_nested_configurations():
-    nested = {"speculative_config": {"method": "mtp", "num_speculative_tokens": 2}, "attention_config": {"backend": "TRITON_ATTN"}}
+    nested = {
+        "speculative_config": {"method": "mtp", "num_speculative_tokens": 2},
+        "attention_config": {"backend": "TRITON_ATTN"},
+    }
     found = engine_arguments(nested)
     assert (found.num_speculative_tokens, found.attention_backend) == (2, "TRITON_ATTN")
 

@@ -90,11 +90,18 @@ def test_long_rope_starts_with_the_length_that_it_was_trained_for():
     scaling = {"rope_type": "longrope", "long_factor": [], "short_factor": []}
     text = text_of(rope_scaling=scaling, original_max_position_embeddings=512)
     assert starts_long(text) == 512
-    assert kvinspect.specs({**LLAMA, "rope_scaling": scaling, "original_max_position_embeddings": 512}, engine="0.27").to_dict()["max_model_len"] == 512
+    assert (
+        kvinspect.specs(
+            {**LLAMA, "rope_scaling": scaling, "original_max_position_embeddings": 512}, engine="0.27"
+        ).to_dict()["max_model_len"]
+        == 512
+    )
 
 
 def test_rotary_parameters_by_layer_type():
-    text = text_of(rope_parameters={"full_attention": {"rope_type": "default"}, "sliding_attention": {"type": "linear"}})
+    text = text_of(
+        rope_parameters={"full_attention": {"rope_type": "default"}, "sliding_attention": {"type": "linear"}}
+    )
     assert [part["rope_type"] for part in rope_parameters(text)] == ["default", "linear"]
 
 

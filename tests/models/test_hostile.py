@@ -13,7 +13,11 @@ LLAMA = {
     "architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": 512, "num_hidden_layers": 2,
     "num_attention_heads": 8, "num_key_value_heads": 2, "max_position_embeddings": 1024, "torch_dtype": "bfloat16",
 }  # fmt: skip
-GEMMA = {"architectures": ["Gemma3ForConditionalGeneration"], "model_type": "gemma3", "text_config": {"num_hidden_layers": 6}}
+GEMMA = {
+    "architectures": ["Gemma3ForConditionalGeneration"],
+    "model_type": "gemma3",
+    "text_config": {"num_hidden_layers": 6},
+}
 WRONG = ["", "x", -1, 0, 1.5, True, [], {}, [1], {"a": 1}, 10**30, math.inf, "Infinity", [None], None]
 FIELDS = [
     "architectures", "model_type", "hidden_size", "num_hidden_layers", "num_attention_heads", "num_key_value_heads", "head_dim",
@@ -54,7 +58,9 @@ def test_what_is_said(change, said):
 
 
 def test_ranks_that_do_not_divide():
-    with pytest.raises(kvinspect.DocumentError, match="8 attention heads cannot be divided among tensor_parallel_size 3"):
+    with pytest.raises(
+        kvinspect.DocumentError, match="8 attention heads cannot be divided among tensor_parallel_size 3"
+    ):
         kvinspect.specs(LLAMA, engine="0.27", engine_args={"tensor_parallel_size": 3})
 
 
@@ -87,7 +93,11 @@ def test_a_folder_without_a_model(tmp_path):
 
 
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers(-5, 70) | st.floats(allow_nan=False) | st.sampled_from(["", "full_attention", "auto"]),
+    st.none()
+    | st.booleans()
+    | st.integers(-5, 70)
+    | st.floats(allow_nan=False)
+    | st.sampled_from(["", "full_attention", "auto"]),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(FIELDS), inner, max_size=3),
     max_leaves=5,
 )

@@ -80,7 +80,8 @@ ARCHITECTURES: dict[str, Wrapper] = {
     "KimiAudioForConditionalGeneration": _QWEN2,
     "MossAudioModel": _QWEN3,
     **dict.fromkeys(
-        ("Qwen3ASRForConditionalGeneration", "Qwen3ASRRealtimeGeneration", "Qwen3ASRForcedAlignerForTokenClassification"),
+        ("Qwen3ASRForConditionalGeneration", "Qwen3ASRRealtimeGeneration",
+         "Qwen3ASRForcedAlignerForTokenClassification"),
         _QWEN3,
     ),
     "OpenPanguVLForConditionalGeneration": Wrapper("openpangu.language_model", "PanguEmbeddedForCausalLM"),
