@@ -58,7 +58,17 @@ class Chooser:
         key = (ask, extra)
         if key not in self._chosen:
             self._chosen[key] = self._choose(ask, dict(extra))
+            self._check_made(self._chosen[key].backend, cache_dtype)
         return self._chosen[key]
+
+    def _check_made(self, name: str, cache_dtype: str) -> None:
+        """Raises DocumentError where a backend takes a layer and stops when it is made (`TritonAttentionImpl`)."""
+        capability = self.setting.capability
+        if name != "TRITON_ATTN" or self.setting.platform != "cuda" or capability is None:
+            return
+        if cache_dtype.startswith("fp8") and tuple(map(int, capability.split("."))) < (8, 9):
+            text = f"TRITON_ATTN, which takes the layers, has no fp8 cache on compute capability {capability}"
+            raise refusal("kv_cache_dtype", text, "take bfloat16, or a device of capability 8.9 and up")
 
     def _ask(self, layer: Attention | Latent, cache_dtype: str) -> Ask:
         setting = self.setting
