@@ -59,7 +59,17 @@ class Chooser:
         key = (ask, extra)
         if key not in self._chosen:
             self._chosen[key] = self._choose(ask, dict(extra))
+            self._check_made(self._chosen[key].backend, cache_dtype)
         return self._chosen[key]
+
+    def _check_made(self, name: str, cache_dtype: str) -> None:
+        """Raises DocumentError where a backend takes a layer and stops when it is made (`TritonAttentionImpl`)."""
+        capability = self.setting.capability
+        if name != "TRITON_ATTN" or self.setting.platform != "cuda" or capability is None:
+            return
+        if cache_dtype.startswith("fp8") and tuple(map(int, capability.split("."))) < (8, 9):
+            text = f"TRITON_ATTN, which takes the layers, has no fp8 cache on compute capability {capability}"
+            raise refusal("kv_cache_dtype", text, "take bfloat16, or a device of capability 8.9 and up")
 
     def _ask(self, layer: Attention | Latent, cache_dtype: str) -> Ask:
         setting = self.setting
@@ -119,10 +129,12 @@ class Chooser:
             yield Misfit("attention", "decode context parallelism", "")
 
     def _flash_attention(self, ask: Ask) -> Iterator[Misfit]:
+        rules = self.setting.rules
         version = flash_attention_version(self.setting, ask.head_size)
-        family = self.facts["capability_family"]
+        quantising = version if rules.version_by_head else flash_attention_version(self.setting, 0)
+        known = rules.quantised_by_flash_attention
         quantised = ask.cache_dtype.startswith(("fp8", "int", "nvfp4", "turboquant"))
-        if quantised and (version, family) not in ((3, 9), (4, 10)):
+        if quantised and (quantising, self.facts["capability_family"]) not in known:
             yield Misfit("cache dtype", f"the cache dtype {ask.cache_dtype} with FlashAttention {version}", "")
         if ask.use_mm_prefix and version != 4:
             yield Misfit("attention", f"tokens that attend both ways with FlashAttention {version}", "")

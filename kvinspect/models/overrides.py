@@ -73,5 +73,6 @@ OVERRIDES: Mapping[str, Override] = {
 
 def overridden(model: Model, setting: Setting) -> Setting:
     """The settings with what the model's architecture changes in them."""
-    override = OVERRIDES.get(setting.architecture.name)
+    architecture = setting.architecture
+    override = OVERRIDES.get(architecture.name) or OVERRIDES.get(architecture.registered)
     return setting if override is None else override(model, setting)

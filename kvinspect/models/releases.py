@@ -4,11 +4,21 @@ from __future__ import annotations
 
 from kvinspect.models.rules import Rules
 
-_0_25 = Rules(latent_alignment=1, kimi_latent=".attn")
 _0_27 = Rules()
-_RULES = {"0.25": _0_25, "0.26": _0_25}
+_0_25 = _0_27._replace(
+    latent_alignment=1,
+    kimi_latent=".attn",
+    kimi_counts_ahead=False,
+    window_knows_packing=False,
+    window_of_equal_layers=True,
+    quantised_by_flash_attention=((3, 9),),
+    version_by_head=False,
+    large_head_of_flash_attention_4=192,
+)
+_0_28 = _0_27._replace(hybrids_cache_prefixes=True, states_cache_all=False, short_conv="short_conv")
+_RULES = {"0.25": _0_25._replace(latent_is_quantised=False), "0.26": _0_25, "0.27": _0_27}
 
 
 def rules(release: str) -> Rules:
     """The rules of a release by its major and minor number."""
-    return _RULES.get(release, _0_27)
+    return _RULES.get(release, _0_28)

@@ -16,7 +16,6 @@ from kvinspect.models.here import Here
 from kvinspect.models.layers import Attention, Bare, Given, Latent, Layer, State
 from kvinspect.models.overrides import overridden
 from kvinspect.models.parallel import Heads, Uneven, heads, stage_layers
-from kvinspect.models.releases import rules
 from kvinspect.models.resolve import quant_mode, torch_dtype
 from kvinspect.models.setting import Setting
 
@@ -45,6 +44,7 @@ class Specs(NamedTuple):
 def make_specs(model: Model, setting: Setting, stage: int = 0) -> Specs:
     """The specs of a stage of a model. Raises DocumentError where the engine would not start with it."""
     setting = overridden(model, setting)
+    model = model.having(sliding_window=None) if setting.arguments.disable_sliding_window else model
     here = Here(model, setting, model.config, setting.architecture.name, setting.architecture.cls)
     everywhere = tuple(here.layers())
     layers = tuple(_of_stage(everywhere, model, setting, stage))
@@ -53,8 +53,7 @@ def make_specs(model: Model, setting: Setting, stage: int = 0) -> Specs:
     setting = _in_latent_format(setting, chosen)
     first = next((chosen[layer.name].backend for layer in layers if not isinstance(layer, State)), None)
     states = [layer for layer in everywhere if isinstance(layer, State)]
-    rule = rules(setting.release.name)
-    sizes = blocks(setting, rule, chooser.backend(first) if first else None, states)
+    sizes = blocks(setting, chooser.backend(first) if first else None, states)
     make = _Maker(model, setting, chooser, sizes)
     shared = {
         layer.name: layer.kv_sharing_target
@@ -122,6 +121,10 @@ STATE_BACKENDS = {
 """Kinds of state-space layers whose backend has another name."""
 
 
+LATENT_ROWS = {"fp8_ds_mla": 656}
+"""Cache dtype → bytes of a latent row in a format of its own, which its head size does not tell."""
+
+
 class _Maker(NamedTuple):
     """Makes the specs of layers under one setting."""
 
@@ -149,11 +152,30 @@ class _Maker(NamedTuple):
         if isinstance(layer, State):
             return self._state(layer)
         if isinstance(layer, Given):
-            given = {"block_size": self.blocks.block_size, "num_kv_heads": 1, "head_size_v": layer.fields["head_size"]}
-            return AttentionSpec(kind=layer.kind, **{**given, **layer.fields})
+            return self._given(layer)
         if isinstance(layer, Latent):
             return self._latent(layer)
         return self._attention(layer, self.chooser.backend(choice.backend))
+
+    @property
+    def _knows_rows(self) -> bool:
+        """Whether the release's specs say how many bytes a row has; the V size of a latent row is 0 then."""
+        fields = self.setting.release.catalogue["spec_classes"]["MLAAttentionSpec"]
+        return "state_content_bytes" in fields["optional"]
+
+    def _latent_v(self, size: int) -> int:
+        return 0 if self._knows_rows else size
+
+    def _given(self, layer: Given) -> AttentionSpec:
+        fields = dict(layer.fields)
+        rows = fields.pop("state_content_bytes", None)
+        given = {
+            "block_size": self.blocks.block_size,
+            "num_kv_heads": 1,
+            "head_size_v": self._latent_v(fields["head_size"]) if layer.kind in LATENT else fields["head_size"],
+            "state_content_bytes": rows if self._knows_rows else None,
+        }
+        return AttentionSpec(kind=layer.kind, **{**given, **fields})
 
     def _state(self, layer: State) -> MambaSpec:
         size = self.blocks.mamba_block_size
@@ -175,11 +197,12 @@ class _Maker(NamedTuple):
             "block_size": self.blocks.block_size,
             "num_kv_heads": 1,
             "head_size": layer.head_size,
-            "head_size_v": layer.head_size,
+            "head_size_v": self._latent_v(layer.head_size),
             "dtype": torch_dtype(cache_dtype, self.setting.dtype),
-            "kv_quant_mode": quant_mode(cache_dtype),
+            "kv_quant_mode": quant_mode(cache_dtype) if self.setting.rules.latent_is_quantised else "NONE",
             "cache_dtype_str": cache_dtype,
             "sliding_window": layer.sliding_window,
+            "state_content_bytes": LATENT_ROWS.get(cache_dtype) if self._knows_rows else None,
         }
         return AttentionSpec(**{**given, **layer.fields})
 
@@ -202,8 +225,11 @@ class _Maker(NamedTuple):
         if kind != "sliding_window":
             return spec
         shared = self.blocks.skip_page_size_padded
+        one = spec._replace(block_size=1, sliding_window=window)
+        if not self.setting.rules.window_knows_packing:
+            one = one._replace(kv_quant_mode="NONE")
         token = page_size_bytes(
-            spec._replace(block_size=1, sliding_window=window), self.setting.release.reshape.unpadded_page
+            self.setting.release.customized_spec(one, backend), self.setting.release.reshape.unpadded_page
         )
         size = window_block_size(backend, token, shared)
         return spec._replace(block_size=size, sliding_window=window, page_size_padded=shared)
@@ -234,5 +260,5 @@ def spec_fields(spec: LayerSpec, catalogue: Mapping[str, Any]) -> dict[str, Any]
     elif spec.kind == "sliding_window_mla" and "state_content_bytes" not in found:
         found["head_size_v"] = None
     elif "state_content_bytes" in found and spec.kind in LATENT:
-        found["head_size_v"] = 0 if spec.head_size_v == spec.head_size else spec.head_size_v
+        found["head_size_v"] = spec.head_size_v
     return found

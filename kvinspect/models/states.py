@@ -117,7 +117,8 @@ class States(NamedTuple):
 
     def kimi_delta(self, name: str, number: int, heads: int, head_dim: int, kernel: int, backend: str | None) -> State:
         """Kimi Delta Attention, its recurrent state in float32 whatever is asked for."""
-        conv = (kernel - 1 + self.ahead, self.share(3 * heads * head_dim, "linear attention channels"))
+        ahead = self.ahead if self.here.rules.kimi_counts_ahead else 0
+        conv = (kernel - 1 + ahead, self.share(3 * heads * head_dim, "linear attention channels"))
         shapes = (conv, (self.share(heads, "linear attention heads"), head_dim, head_dim))
         dtypes = (self.dtypes()[0], "float32")
         return State(self.here.named(name), number, shapes, dtypes, "GDN_ATTN", backend)

@@ -12,6 +12,9 @@ from kvinspect.models.resolve import quant_mode
 ARCHITECTURES = ("DeepseekV4ForCausalLM",)
 
 PACKED = "fp8_ds_mla"
+ROW = 584
+"""Bytes of a packed row: 448 without rotation, 128 with it, 8 of scales."""
+
 WINDOW_BLOCK = 64
 """Tokens of a block of a window's cache, as many as a block of the layers compressed by four stores."""
 
@@ -68,6 +71,7 @@ def _row(here: Here) -> dict[str, Any]:
         "kv_quant_mode": quant_mode(cache_dtype),
         "alignment": _alignment(here),
         "model_version": "deepseek_v4",
+        "state_content_bytes": ROW if cache_dtype == PACKED else None,
     }
 
 

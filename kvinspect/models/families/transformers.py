@@ -17,9 +17,13 @@ ARCHITECTURES = (
 
 
 def layers(here: Here) -> Iterator[Layer]:
-    """All heads are the model's as a whole; windows go by the `layer_types` of the outer configuration."""
+    """All heads are the model's as a whole; windows go by the `layer_types` of the outer configuration.
+
+    A model without images whose layers are no decoder's keeps no cache.
+    """
     shape, text = here.setting.shape, here.text
     kinds = here.config.get("layer_types")
+    encodes = text is here.config and text.get("is_decoder") is False
     for i in range(text.layers):
         sliding = isinstance(kinds, list) and i < len(kinds) and kinds[i] == "sliding_attention"
         yield Attention(
@@ -29,4 +33,5 @@ def layers(here: Here) -> Iterator[Layer]:
             max(1, shape.kv_heads),
             shape.head_size,
             sliding_window=window_of(here.config) if sliding else None,
+            attn_type="encoder_only" if encodes else "decoder",
         )
