@@ -68,6 +68,15 @@ class Setting(NamedTuple):
         return self.arguments.block_size
 
     @property
+    def names_rows(self) -> bool:
+        """Whether the release's specs say how many bytes a row has; the V size of a latent row is 0 then."""
+        return "state_content_bytes" in self.release.catalogue["spec_classes"]["MLAAttentionSpec"]["optional"]
+
+    def latent_v(self, size: int) -> int:
+        """The V size of a latent row of `size` elements, as the release's specs have it."""
+        return 0 if self.names_rows else size
+
+    @property
     def situation(self) -> Situation:
         """The deployment as the catalogue's conditions ask for it; heads are those of one rank."""
         query = max(1, self.shape.heads // self.ranks)
@@ -194,12 +203,13 @@ def _check_ranks(model: Model, shape: Shape, arguments: EngineArguments, archite
 def one_token(setting: Setting, cache_dtype: str) -> AttentionSpec:
     """The spec of one token of a layer with the model's own heads, as block sizes are weighed with."""
     kv_heads = 1 if setting.shape.is_mla else max(1, setting.shape.kv_heads // setting.ranks)
+    size = setting.shape.head_size
     return AttentionSpec(
         kind="mla_attention" if setting.shape.is_mla else "full_attention",
         block_size=1,
         num_kv_heads=kv_heads,
-        head_size=setting.shape.head_size,
-        head_size_v=setting.shape.head_size,
+        head_size=size,
+        head_size_v=setting.latent_v(size) if setting.shape.is_mla else size,
         dtype=torch_dtype(cache_dtype, setting.dtype),
         kv_quant_mode=quant_mode(cache_dtype),
     )

@@ -157,23 +157,14 @@ class _Maker(NamedTuple):
             return self._latent(layer)
         return self._attention(layer, self.chooser.backend(choice.backend))
 
-    @property
-    def _knows_rows(self) -> bool:
-        """Whether the release's specs say how many bytes a row has; the V size of a latent row is 0 then."""
-        fields = self.setting.release.catalogue["spec_classes"]["MLAAttentionSpec"]
-        return "state_content_bytes" in fields["optional"]
-
-    def _latent_v(self, size: int) -> int:
-        return 0 if self._knows_rows else size
-
     def _given(self, layer: Given) -> AttentionSpec:
         fields = dict(layer.fields)
         rows = fields.pop("state_content_bytes", None)
         given = {
             "block_size": self.blocks.block_size,
             "num_kv_heads": 1,
-            "head_size_v": self._latent_v(fields["head_size"]) if layer.kind in LATENT else fields["head_size"],
-            "state_content_bytes": rows if self._knows_rows else None,
+            "head_size_v": self.setting.latent_v(fields["head_size"]) if layer.kind in LATENT else fields["head_size"],
+            "state_content_bytes": rows if self.setting.names_rows else None,
         }
         return AttentionSpec(kind=layer.kind, **{**given, **fields})
 
@@ -197,12 +188,12 @@ class _Maker(NamedTuple):
             "block_size": self.blocks.block_size,
             "num_kv_heads": 1,
             "head_size": layer.head_size,
-            "head_size_v": self._latent_v(layer.head_size),
+            "head_size_v": self.setting.latent_v(layer.head_size),
             "dtype": torch_dtype(cache_dtype, self.setting.dtype),
             "kv_quant_mode": quant_mode(cache_dtype) if self.setting.rules.latent_is_quantised else "NONE",
             "cache_dtype_str": cache_dtype,
             "sliding_window": layer.sliding_window,
-            "state_content_bytes": LATENT_ROWS.get(cache_dtype) if self._knows_rows else None,
+            "state_content_bytes": LATENT_ROWS.get(cache_dtype) if self.setting.names_rows else None,
         }
         return AttentionSpec(**{**given, **layer.fields})
 
