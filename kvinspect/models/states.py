@@ -85,9 +85,9 @@ class States(NamedTuple):
         return conv, (self.share(sizes.heads, "mamba heads"), sizes.head_dim, sizes.state)
 
     def _groups(self, groups: int) -> int:
-        """Groups of all ranks together; where they cannot be divided every rank has one."""
+        """Groups of all ranks together; a single one is repeated. Raises DocumentError for others that cannot be divided."""
         ranks = self.here.setting.ranks
-        return groups if groups % ranks == 0 else ranks
+        return ranks if groups == 1 else ranks * self.share(groups, "mamba groups")
 
     def _ring(self, sizes: Mamba2) -> tuple[tuple[Shape, ...], tuple[str, ...]]:
         """What ReplaySSM keeps of the last inputs: x, dt and B."""
@@ -102,10 +102,10 @@ class States(NamedTuple):
         shapes = ((kernel - 1, self.share(channels, "conv_dim")),)
         return State(self.here.named(name), number, shapes, self.dtypes()[:1], "SHORT_CONV")
 
-    def linear(self, name: str, number: int, heads: int, head_dim: int) -> State:
+    def linear(self, name: str, number: int, heads: int, head_dim: int, backend: str) -> State:
         """Linear attention: a matrix a head."""
         shapes = ((heads // self.here.setting.ranks, head_dim, head_dim),)
-        return State(self.here.named(name), number, shapes, self.dtypes()[:1], "LINEAR")
+        return State(self.here.named(name), number, shapes, self.dtypes()[:1], "LINEAR", backend)
 
     def delta(self, name: str, number: int, sizes: Delta) -> State:
         """A gated delta net."""

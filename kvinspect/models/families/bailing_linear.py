@@ -20,7 +20,7 @@ def layers(here: Here) -> Iterator[Layer]:
     for i in range(text.layers):
         prefix = f"model.layers.{i}.self_attn"
         if _is_linear(i, group):
-            yield states.linear(prefix, i, text.heads, text.head_dim)
+            yield states.linear(prefix, i, text.heads, text.head_dim, "BAILING_LINEAR_ATTN")
         else:
             yield Latent(here.named(f"{prefix}.attn"), i, text.heads, size, facts={"qk_nope_head_dim": nope})
 

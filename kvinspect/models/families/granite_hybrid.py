@@ -10,16 +10,19 @@ from kvinspect.models.states import Mamba2, States
 
 ARCHITECTURES = ("GraniteMoeHybridForCausalLM",)
 
+ATTENDING = ("attention", "full_attention")
+MIXING = ("mamba", "linear_attention")
+
 
 def layers(here: Here) -> Iterator[Layer]:
     """`layer_types` has `mamba` and `attention`."""
     text, states = here.text, States(here)
-    kinds = text.layer_types() or ["mamba"] * text.layers
+    kinds = text.layer_types() or ()
     for i, kind in enumerate(kinds[: text.layers]):
-        if kind == "attention":
+        if kind in ATTENDING:
             name = here.named(f"model.layers.{i}.self_attn.attn")
             yield Attention(name, i, text.heads, text.kv_heads, text.shared_out())
-        elif kind == "mamba":
+        elif kind in MIXING:
             yield states.mamba2(f"model.layers.{i}.mixer", i, _sizes(here))
         else:
             text.fail("layer_types", "mamba or attention for each layer", kind)

@@ -14,8 +14,8 @@ ARCHITECTURES = ("Lfm2ForCausalLM", "Lfm2MoeForCausalLM")
 def layers(here: Here) -> Iterator[Layer]:
     """Layers that `layer_types` does not call `full_attention` are convolutions."""
     text, states = here.text, States(here)
-    kinds = text.layer_types() or ["conv"] * text.layers
-    channels = text.count("conv_dim", text.hidden_size) if here.cls == "Lfm2ForCausalLM" else text.hidden_size
+    kinds = text.layer_types() or ()
+    channels = text.count("conv_dim") if here.cls == "Lfm2ForCausalLM" else text.hidden_size
     for i, kind in enumerate(kinds[: text.layers]):
         if kind == "full_attention":
             name = here.named(f"model.layers.{i}.self_attn.attn")

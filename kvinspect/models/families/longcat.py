@@ -12,9 +12,7 @@ ARCHITECTURES = ("LongcatFlashForCausalLM", "LongcatFlashNgramForCausalLM")
 
 
 def layers(here: Here) -> Iterator[Layer]:
-    """`num_layers` counts the layers of the n-gram model, whose `num_hidden_layers` counts attentions."""
-    text = here.text
-    count = text.count("num_layers", text.layers) if here.cls == "LongcatFlashNgramForCausalLM" else text.layers
-    for i in range(count):
+    """Both attentions of a layer have its number."""
+    for i in range(here.text.layers):
         for half in range(2):
             yield from latent(here, f"model.layers.{i}.self_attn.{half}", i)
