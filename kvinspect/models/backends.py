@@ -123,10 +123,17 @@ class Chooser:
         sizes = NOPE_SIZES.get(name)
         if sizes and extra.get("qk_nope_head_dim", 1) not in sizes:
             yield Misfit("attention", f"a qk_nope_head_dim of {extra.get('qk_nope_head_dim', 1)}", "")
+        if name == "TRITON_MLA" and ask.cache_dtype.startswith("fp8") and self._is_older_than((8, 9)):
+            yield Misfit("cache dtype", f"the cache dtype {ask.cache_dtype} below compute capability 8.9", "")
         if name in WITHOUT_DS_MLA and ask.cache_dtype == "fp8_ds_mla":
             yield Misfit("cache dtype", "the cache dtype fp8_ds_mla", "")
         if name == "FLASH_ATTN_MLA_SPARSE" and self.setting.arguments.decode_context_parallel_size > 1:
             yield Misfit("attention", "decode context parallelism", "")
+
+    def _is_older_than(self, capability: tuple[int, int]) -> bool:
+        """Whether the device is one of CUDA's with a lower compute capability."""
+        own = self.setting.capability
+        return self.setting.platform == "cuda" and own is not None and tuple(map(int, own.split("."))) < capability
 
     def _flash_attention(self, ask: Ask) -> Iterator[Misfit]:
         rules = self.setting.rules

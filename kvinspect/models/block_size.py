@@ -99,7 +99,9 @@ def _aligned_to_states(found: Blocks, setting: Setting, backend: Backend, state:
     said = f"blocks of {size} tokens, so that a page of attention ({size * token} bytes) holds a state's ({page} bytes)"
     padded = None if size * token == page else size * token
     if MambaSpec(-1, state.shapes, state.dtypes).states_bytes > size * token:
-        raise refusal("speculative_config", "states of drafted tokens do not fit in the page that is aligned without them")
+        raise refusal(
+            "speculative_config", "states of drafted tokens do not fit in the page that is aligned without them"
+        )
     return found._replace(block_size=size, mamba_page_size_padded=padded, steps=(*found.steps, said))
 
 

@@ -119,7 +119,14 @@ def _cohere2_moe_types(fields: Fields) -> Any:
     return first + [SLIDING if (i + 1) % period else FULL for i in range(fields.layers - len(first))]
 
 
-NEMOTRON_LETTERS = {"mamba": "M", "linear_attention": "M", "attention": "*", "full_attention": "*", "moe": "E", "mlp": "-"}
+NEMOTRON_LETTERS = {
+    "mamba": "M",
+    "linear_attention": "M",
+    "attention": "*",
+    "full_attention": "*",
+    "moe": "E",
+    "mlp": "-",
+}
 
 
 def _nemotron_pattern(fields: Fields) -> Any:

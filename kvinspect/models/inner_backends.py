@@ -41,13 +41,13 @@ def as_document(name: str, cache_dtype: str, platform: str) -> dict[str, Any]:
     """The backend as a document defines one of its own."""
     entry = INNER[name]
     shape = next(
-        rule["shape"] for rule in entry["kv_cache_shape"] if rule.get("if", {}).get("cache_dtype") in (None, cache_dtype)
+        rule["shape"]
+        for rule in entry["kv_cache_shape"]
+        if rule.get("if", {}).get("cache_dtype") in (None, cache_dtype)
     )
     sizes = entry["supported_kernel_block_sizes"]
     if isinstance(sizes, Mapping):
-        sizes = next(
-            rule["value"] for rule in sizes["rules"] if rule.get("if", {}).get("platform") in (None, platform)
-        )
+        sizes = next(rule["value"] for rule in sizes["rules"] if rule.get("if", {}).get("platform") in (None, platform))
     return {
         "kv_cache_shape": [int(dim) if dim.isdigit() else dim for dim in shape],
         "kv_cache_stride_order": [0, 1, 2],

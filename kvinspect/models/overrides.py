@@ -33,7 +33,9 @@ def deepseek_v32(model: Model, setting: Setting) -> Setting:
 
 def deepseek_v4(model: Model, setting: Setting) -> Setting:
     """FlashMLA's rows, and FlashInfer's on devices of 12.x, have DeepSeek's own format, which is fp8."""
-    plain = setting.attention_backend == "FLASHINFER_MLA_SPARSE_DSV4" and not (setting.capability or "").startswith("12")
+    plain = setting.attention_backend == "FLASHINFER_MLA_SPARSE_DSV4" and not (setting.capability or "").startswith(
+        "12"
+    )
     if plain:
         return setting
     if not setting.cache_dtype.startswith("fp8"):

@@ -12,6 +12,7 @@ from kvinspect.engine.specs import LATENT, AttentionSpec, LayerSpec, MambaSpec
 from kvinspect.models.backends import Choice, Chooser
 from kvinspect.models.block_size import Blocks, blocks, window_block_size
 from kvinspect.models.config import Model
+from kvinspect.models.drafts import draft_layers, left_out
 from kvinspect.models.here import Here
 from kvinspect.models.layers import Attention, Bare, Given, Latent, Layer, State
 from kvinspect.models.overrides import overridden
@@ -46,7 +47,7 @@ def make_specs(model: Model, setting: Setting, stage: int = 0) -> Specs:
     setting = overridden(model, setting)
     model = model.having(sliding_window=None) if setting.arguments.disable_sliding_window else model
     here = Here(model, setting, model.config, setting.architecture.name, setting.architecture.cls)
-    everywhere = tuple(here.layers())
+    everywhere = (*here.layers(), *draft_layers(here))
     layers = tuple(_of_stage(everywhere, model, setting, stage))
     chooser = Chooser(setting)
     chosen = {layer.name: _choice(layer, chooser, setting) for layer in layers}
@@ -54,6 +55,8 @@ def make_specs(model: Model, setting: Setting, stage: int = 0) -> Specs:
     first = next((chosen[layer.name].backend for layer in layers if not isinstance(layer, State)), None)
     states = [layer for layer in everywhere if isinstance(layer, State)]
     sizes = blocks(setting, chooser.backend(first) if first else None, states)
+    if note := left_out(here):
+        sizes = sizes._replace(steps=(*sizes.steps, note))
     make = _Maker(model, setting, chooser, sizes)
     shared = {
         layer.name: layer.kv_sharing_target
@@ -90,8 +93,8 @@ def _of_stage(layers: Sequence[Layer], model: Model, setting: Setting, stage: in
     if stages == 1:
         yield from layers
         return
-    mine = stage_layers(model.text.layers, stage, stages)
-    yield from (layer for layer in layers if layer.number is None or layer.number in mine)
+    mine, last = stage_layers(model.text.layers, stage, stages), model.text.layers - 1
+    yield from (layer for layer in layers if layer.number is None or min(layer.number, last) in mine)
 
 
 def layer_cache_dtype(layer: Layer, setting: Setting) -> str:

@@ -18,9 +18,7 @@ def layers(here: Here) -> Iterator[Layer]:
     inner = text.count("mamba_expand") * text.hidden_size
     for i in range(text.layers):
         if i % period == offset:
-            yield Attention(
-                here.named(f"model.layers.{i}.attn"), i, text.heads, text.kv_heads, text.shared_out()
-            )
+            yield Attention(here.named(f"model.layers.{i}.attn"), i, text.heads, text.kv_heads, text.shared_out())
         else:
             name = f"model.layers.{i}.mixer"
             yield states.mamba1(name, i, inner, text.count("mamba_d_state"), text.count("mamba_d_conv"))

@@ -19,15 +19,19 @@ def layers(here: Here) -> Iterator[Layer]:
     text, states = here.text, States(here)
     stack = "language_model.model.layers" if here.cls == "KimiK3ForConditionalGeneration" else "model.layers"
     linear = _linear(text)
-    name = here.rules.kimi_latent
     for i in range(text.layers):
         prefix = f"{stack}.{i}.self_attn"
         if i + 1 not in linear.get("kda_layers", ()):
-            yield from latent(here, prefix, i, name)
+            yield latent_layer(here, prefix, i)
             continue
         heads, size, kernel = (_count(text, linear, key) for key in ("num_heads", "head_dim", "short_conv_kernel_size"))
         backend = "KIMI_K3_KDA" if linear.get("use_full_rank_gate") else None
         yield states.kimi_delta(prefix, i, heads, size, kernel, backend)
+
+
+def latent_layer(here: Here, prefix: str, number: int) -> Layer:
+    """A layer of latent attention, the draft's too."""
+    return next(latent(here, prefix, number, here.rules.kimi_latent))
 
 
 def _linear(text: Fields) -> Mapping[str, Any]:

@@ -14,6 +14,9 @@ EITHER_WAY = (
 )  # fmt: skip
 """Classes that take MLA where the model type says so, else plain attention over heads made of the latent vector."""
 
+MAY_BE_SPARSE = frozenset({*EITHER_WAY, "DeepSeekMTP"} - {"AXK1ForCausalLM"})
+"""Classes that take `index_topk` for an indexer."""
+
 ARCHITECTURES = (*EITHER_WAY, "SarvamMLAForCausalLM")
 
 INDEX_BLOCK = 128
@@ -54,7 +57,7 @@ def expanded(here: Here, name: str, number: int) -> Attention:
 def latent(here: Here, prefix: str, number: int, name: str = ".attn") -> Iterator[Layer]:
     """Latent attention, over the tokens that an indexer picks where the configuration has `index_topk`."""
     text = here.text
-    sparse = "index_topk" in text and here.cls in EITHER_WAY and here.cls != "AXK1ForCausalLM"
+    sparse = "index_topk" in text and here.cls in MAY_BE_SPARSE
     if sparse and has_indexer(text, number):
         yield index_keys(here, f"{prefix}.indexer.k_cache", number)
     yield Latent(

@@ -21,4 +21,6 @@ def layers(here: Here) -> Iterator[Layer]:
             name = here.named(f"model.layers.{i}.self_attn.attn")
             yield Attention(name, i, text.heads, text.kv_heads, text.shared_out())
         else:
-            yield states.short_conv(f"model.layers.{i}.{here.rules.short_conv}", i, channels, text.count("conv_L_cache"))
+            yield states.short_conv(
+                f"model.layers.{i}.{here.rules.short_conv}", i, channels, text.count("conv_L_cache")
+            )
