@@ -219,11 +219,12 @@ def _longcat_layers(fields: Fields) -> Any:
     return both // 2 if written is None and type(both) is int else fields.plain("num_layers")
 
 
+_QWEN35 = {"layer_types": _intervals()}
 _MAMBA1 = {"intermediate_size": _inner_size}
 _LONGCAT = {"num_hidden_layers": _longcat_layers, "num_layers": _longcat_layers}
 _HYBRIDS: Mapping[str, Mapping[str, Rule]] = {
     "qwen3_next": {"layer_types": _intervals("")},
-    **dict.fromkeys(("qwen3_5_text", "qwen3_5_moe_text"), {"layer_types": _intervals()}),
+    **dict.fromkeys(("qwen3_5_text", "qwen3_5_moe_text"), _QWEN35),
     "olmo_hybrid": {
         "layer_types": _olmo_hybrid_types,
         "linear_key_head_dim": _olmo_hybrid_key,

@@ -25,7 +25,7 @@ def _entry(cls: str, module: str, sizes: Any, shapes: Sequence[Mapping[str, Any]
 
 
 _BY_PLATFORM = {"rules": [{"if": {"platform": "rocm"}, "value": [1, 64]}, {"value": [64]}]}
-_BY_DTYPE = [{"if": {"cache_dtype": "fp8_ds_mla"}, "shape": list(PACKED)}, {"shape": list(PLAIN)}]
+_BY_DTYPE: list[dict[str, Any]] = [{"if": {"cache_dtype": "fp8_ds_mla"}, "shape": list(PACKED)}, {"shape": list(PLAIN)}]
 _MLA = "v1.attention.backends.mla"
 
 INNER: Mapping[str, Mapping[str, Any]] = {

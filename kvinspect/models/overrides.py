@@ -73,8 +73,21 @@ OVERRIDES: Mapping[str, Override] = {
 """Architecture → what it settles (`MODELS_CONFIG_MAP`)."""
 
 
+def _check_replay(setting: Setting) -> None:
+    """`--use-replayssm` keeps a ring of inputs beside the states, which few models and settings know."""
+    if not setting.arguments.use_replayssm:
+        return
+    if setting.architecture.cls != "NemotronHForCausalLM":
+        raise refusal("use_replayssm", f"use_replayssm is for Nemotron-H, not for {setting.architecture.name}")
+    if setting.mamba_cache_mode == "all":
+        raise refusal("use_replayssm", "use_replayssm takes mamba_cache_mode none and align only")
+    if setting.arguments.num_speculative_tokens:
+        raise refusal("use_replayssm", "use_replayssm does not go with speculative decoding")
+
+
 def overridden(model: Model, setting: Setting) -> Setting:
-    """The settings with what the model's architecture changes in them."""
+    """The settings with what the model's architecture changes in them. Raises DocumentError for what it refuses."""
+    _check_replay(setting)
     architecture = setting.architecture
     override = OVERRIDES.get(architecture.name) or OVERRIDES.get(architecture.registered)
     return setting if override is None else override(model, setting)

@@ -73,7 +73,7 @@ def _has_no_cache(layer: Layer) -> bool:
 
 
 def _in_latent_format(setting: Setting, chosen: Mapping[str, Choice]) -> Setting:
-    """The cache dtype that a sparse MLA backend puts in the engine's place (`_canonicalize_sparse_mla_kv_cache_dtype`)."""
+    """The cache dtype that a sparse MLA backend puts in place (`_canonicalize_sparse_mla_kv_cache_dtype`)."""
     for name in {choice.backend for choice in chosen.values()} & PACKED_ROWS.keys():
         if PACKED_ROWS[name](setting.cache_dtype):
             return setting._replace(cache_dtype="fp8_ds_mla")
@@ -158,6 +158,7 @@ class _Maker(NamedTuple):
             return self._given(layer)
         if isinstance(layer, Latent):
             return self._latent(layer)
+        assert isinstance(layer, Attention), "a layer without a cache"
         return self._attention(layer, self.chooser.backend(choice.backend))
 
     def _given(self, layer: Given) -> AttentionSpec:

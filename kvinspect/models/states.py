@@ -71,7 +71,8 @@ class States(NamedTuple):
 
         `weighs_ahead` is whether the model's class counts drafted tokens when pages are aligned; the layers do.
         """
-        shapes, dtypes = self._mamba2(sizes, self.ahead), self.dtypes()
+        shapes = self._mamba2(sizes, self.ahead)
+        dtypes: tuple[str, ...] = self.dtypes()
         weighed = None if weighs_ahead or not self.ahead else self._mamba2(sizes, 0)
         if self.here.setting.arguments.use_replayssm:
             ring, ring_dtypes = self._ring(sizes)
@@ -85,7 +86,7 @@ class States(NamedTuple):
         return conv, (self.share(sizes.heads, "mamba heads"), sizes.head_dim, sizes.state)
 
     def _groups(self, groups: int) -> int:
-        """Groups of all ranks together; a single one is repeated. Raises DocumentError for others that cannot be divided."""
+        """Groups of all ranks together, a single one repeated. Raises DocumentError where others cannot be divided."""
         ranks = self.here.setting.ranks
         return ranks if groups == 1 else ranks * self.share(groups, "mamba groups")
 

@@ -1,4 +1,4 @@
-"""DeepSeek V4: every layer has a window's cache; compressed layers have a cache of their own, and compressors' states."""
+"""DeepSeek V4: every layer has a window's cache; compressed ones have a cache of their own, and compressors' states."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ class Decoder(NamedTuple):
     """The nested configuration that describes the decoder."""
     size: str = "d_model"
     heads: str = "decoder_attention_heads"
-    count: str = "decoder_layers"
+    layers: str = "decoder_layers"
     defaults: Mapping[str, int] = {}
 
 
@@ -40,7 +40,7 @@ ARCHITECTURES: Mapping[str, Decoder] = {
         "model.decoder.layer_stack.{}",
         across="cross_attn.attn",
         heads="n_head",
-        count="n_layers_lid_dec",
+        layers="n_layers_lid_dec",
         defaults={"d_model": 1280, "n_head": 20, "n_layers_lid_dec": 6},
     ),
 }
@@ -52,7 +52,7 @@ def layers(here: Here) -> Iterator[Layer]:
     fields = _described(here.config, way)
     heads = fields.count(way.heads, way.defaults.get(way.heads))
     size = fields.count(way.size, way.defaults.get(way.size)) // heads
-    for i in range(fields.count(way.count, way.defaults.get(way.count))):
+    for i in range(fields.count(way.layers, way.defaults.get(way.layers))):
         stack = f"{here.at}{way.stack}" if way.stack.startswith(".") else here.named(way.stack)
         prefix = stack.format(i)
         yield Attention(f"{prefix}.{way.own}", i, heads, heads, size)

@@ -1,4 +1,4 @@
-"""Multi-head latent attention as DeepSeek V2 has it, with V3.2's indexer where there is one, and models made like it."""
+"""Multi-head latent attention as DeepSeek V2 has it, with V3.2's indexer where there is one."""
 
 from __future__ import annotations
 
