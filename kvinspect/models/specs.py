@@ -193,7 +193,7 @@ class _Maker(NamedTuple):
 
     def _heads(self, layer: Attention) -> Heads:
         try:
-            return heads(layer.num_heads, layer.num_kv_heads, self.setting.ranks)
+            return heads(layer.num_heads, layer.num_kv_heads, self.setting.ranks, layer.repeats_kv_heads)
         except Uneven as uneven:
             self.model.text.refuse("num_key_value_heads", f"{layer.name}: {uneven}")
 
