@@ -106,6 +106,7 @@ def scheduler_defaults(setting: Setting) -> tuple[int, int]:
         batched = DEFAULT_BATCHED_TOKENS * twice
         if not setting.chunked_prefill:
             batched = max(setting.max_model_len, batched)
+        batched = max(batched, setting.shape.largest_item)
         batched = min(seqs * setting.max_model_len, batched)
     return batched, seqs if arguments.max_num_seqs else min(seqs, batched)
 
@@ -117,7 +118,8 @@ def concurrent_batches(setting: Setting) -> int:
 
 
 def hybrid_manager_is_off(setting: Setting) -> bool:
-    """Whether all layers are managed alike; chunks of attention switch it off where the user does not insist."""
+    """Whether all layers are managed alike; chunks of attention with a draft that reads hidden states need it."""
     wanted = setting.arguments.disable_hybrid_kv_cache_manager
-    needed = setting.platform not in ("cuda", "rocm") or setting.shape.attention_chunk_size is not None
+    drafts = setting.arguments.speculative_method in ("eagle", "eagle3", "mtp", "dflash", "dspark")
+    needed = setting.platform not in ("cuda", "rocm") or (drafts and setting.shape.attention_chunk_size is not None)
     return needed if wanted is None else wanted
