@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from kvinspect.document.words import KIND_OF_WORD
+from kvinspect.models.rules import Rules
 from kvinspect.models.setting import DEFAULT_BATCHED_TOKENS, DEFAULT_SEQS, Setting
 from kvinspect.models.specs import LayerCache, Specs, spec_fields
 
@@ -109,6 +110,23 @@ def scheduler_defaults(setting: Setting) -> tuple[int, int]:
         batched = max(batched, setting.shape.largest_item)
         batched = min(seqs * setting.max_model_len, batched)
     return batched, seqs if arguments.max_num_seqs else min(seqs, batched)
+
+
+def server_defaults(rules: Rules, memory: int, device_name: str = "") -> dict[str, int]:
+    """The batch sizes that `vllm serve` takes by default on a GPU of so many bytes (`get_batch_defaults`).
+
+    >>> server_defaults(Rules(), 80 << 30)
+    {'max_num_batched_tokens': 8192, 'max_num_seqs': 1024}
+    """
+    small = "a100" in device_name.lower()
+    for least, batched in rules.server_sizes:
+        if memory >= least << 30 and not (small and least < SURELY_LARGE):
+            return {"max_num_batched_tokens": batched, "max_num_seqs": 1024}
+    return {"max_num_batched_tokens": 2048, "max_num_seqs": 256}
+
+
+SURELY_LARGE = 160
+"""GiB from which the device's name does not matter."""
 
 
 def concurrent_batches(setting: Setting) -> int:

@@ -13,7 +13,7 @@ _0_25 = _0_27._replace(
     version_by_head=False,
     large_head_of_flash_attention_4=192,
 )
-_0_28 = _0_27._replace(hybrids_cache_prefixes=True)
+_0_28 = _0_27._replace(hybrids_cache_prefixes=True, server_sizes=((160, 16384), (70, 8192)))
 _RULES = {"0.25": _0_25, "0.26": _0_25, "0.27": _0_27}
 
 

@@ -21,6 +21,8 @@ class Rules(NamedTuple):
     """Whether FlashAttention's version for an fp8 cache hangs on the head size."""
     large_head_of_flash_attention_4: int = 256
     """The one head size above 128 that version 4 takes on compute capability 10 and up."""
+    server_sizes: tuple[tuple[int, int], ...] = ((70, 8192),)
+    """(GiB of a GPU from which it holds, max_num_batched_tokens of `vllm serve`), the largest first."""
     hybrids_cache_prefixes: bool = False
     """Whether models with state-space layers cache prefixes where nobody says."""
 
