@@ -144,7 +144,9 @@ class Chooser:
         quantising = version if rules.version_by_head else flash_attention_version(self.setting, 0)
         known = rules.quantised_by_flash_attention
         quantised = ask.cache_dtype.startswith(("fp8", "int", "nvfp4", "turboquant"))
-        if quantised and (quantising, self.facts["capability_family"]) not in known:
+        here = (quantising, self.facts["capability_family"])
+        large = rules.block_of_large_fp8_heads is not None and ask.head_size == 512 and here == (4, 9)
+        if quantised and here not in known and not large:
             yield Misfit("cache dtype", f"the cache dtype {ask.cache_dtype} with FlashAttention {version}", "")
         if ask.use_mm_prefix and version != 4:
             yield Misfit("attention", f"tokens that attend both ways with FlashAttention {version}", "")

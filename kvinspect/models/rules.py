@@ -27,6 +27,8 @@ class Rules(NamedTuple):
     """Tokens of FlashAttention 4's blocks on compute capability 9 with heads of 512 in fp8, where they are fixed."""
     gemma4_by_layer: bool = False
     """Whether Gemma 4 takes FlashAttention 3 or 4 layer by layer on compute capability 9 with an fp8 cache."""
+    names_of_modules: bool = False
+    """Whether layers of transformers' models are named after their modules, not by their number."""
     server_sizes: tuple[tuple[int, int], ...] = ((70, 8192),)
     """(GiB of a GPU from which it holds, max_num_batched_tokens of `vllm serve`), the largest first."""
     hybrids_cache_prefixes: bool = False
