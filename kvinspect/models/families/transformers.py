@@ -18,8 +18,8 @@ ARCHITECTURES = (
 
 ENCODERS = frozenset({
     "albert", "bert", "bert-generation", "camembert", "data2vec-text", "distilbert", "electra", "ernie", "esm",
-    "eurobert", "jina_embeddings_v3", "mobilebert", "modernbert", "nomic_bert", "roberta", "roberta-prelayernorm", "roc_bert",
-    "xlm-roberta", "xlm-roberta-xl", "xmod",
+    "eurobert", "jina_embeddings_v3", "mobilebert", "modernbert", "nomic_bert", "roberta", "roberta-prelayernorm",
+    "roc_bert", "xlm-roberta", "xlm-roberta-xl", "xmod",
 })  # fmt: skip
 """Model types that attend both ways unless their configuration makes them decoders."""
 
