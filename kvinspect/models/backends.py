@@ -47,8 +47,19 @@ class Chooser:
         if name not in self._backends:
             if name not in self.entries:
                 raise Unknown((), name, "a backend of the release", nearest(name, self.entries), "unknown-backend")
-            self._backends[name] = from_catalogue(name, self.entries[name], self.facts)
+            found = from_catalogue(name, self.entries[name], self.facts)
+            sizes = self._fixed_sizes(name)
+            self._backends[name] = found if sizes is None else found._replace(kernel_block_sizes=sizes)
         return self._backends[name]
+
+    def _fixed_sizes(self, name: str) -> tuple[int | str, ...] | None:
+        """Kernel blocks of FlashAttention where the model's heads fix them, None elsewhere."""
+        size, setting = self.setting.rules.block_of_large_fp8_heads, self.setting
+        large = setting.shape.head_size == 512 and setting.cache_dtype in ("fp8", "fp8_e4m3")
+        if size is None or not large or name not in ("FLASH_ATTN", "TRITON_FLASH_ATTN"):
+            return None
+        fixed = self.facts["capability_family"] == 9 and flash_attention_version(setting, 512) == 4
+        return (size,) if fixed else None
 
     def choose(self, layer: Attention | Latent, cache_dtype: str) -> Choice:
         """The backend of a layer with a cache dtype. Raises DocumentError where none takes it, or not the user's."""
@@ -141,7 +152,9 @@ class Chooser:
         quantising = version if rules.version_by_head else flash_attention_version(self.setting, 0)
         known = rules.quantised_by_flash_attention
         quantised = ask.cache_dtype.startswith(("fp8", "int", "nvfp4", "turboquant"))
-        if quantised and (quantising, self.facts["capability_family"]) not in known:
+        here = (quantising, self.facts["capability_family"])
+        large = rules.block_of_large_fp8_heads is not None and ask.head_size == 512 and here == (4, 9)
+        if quantised and here not in known and not large:
             yield Misfit("cache dtype", f"the cache dtype {ask.cache_dtype} with FlashAttention {version}", "")
         if ask.use_mm_prefix and version != 4:
             yield Misfit("attention", f"tokens that attend both ways with FlashAttention {version}", "")

@@ -6,6 +6,7 @@ The rule is `Platform.update_block_size_for_backend`, which runs once the layers
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import product
 from math import lcm
 from typing import NamedTuple
 
@@ -38,6 +39,23 @@ def _base(size: int | str) -> int:
     return int(str(size).removesuffix("n"))
 
 
+def common_block_size(backends: Sequence[Backend], platform: str) -> int:
+    """The smallest block that suits all backends, the default where it does (`_preferred_block_size_for_backends`).
+
+    Raises DocumentError where none does.
+    """
+    if len(backends) == 1:
+        return preferred_block_size(backends[0], platform)
+    sizes = [[_base(size) for size in backend.kernel_block_sizes] or [1] for backend in backends]
+    wanted = [DEFAULT_BLOCK_SIZE, *sorted({lcm(*one_each) for one_each in product(*sizes)})]
+    suits = (size for size in wanted if all(any(size % base == 0 for base in own) for own in sizes))
+    found = next(suits, None)
+    if found is None:
+        names = " and ".join(backend.name for backend in backends)
+        raise refusal("block_size", f"no block size suits {names}")
+    return found
+
+
 def preferred_block_size(backend: Backend, platform: str) -> int:
     """What a backend takes where the user says nothing (`get_preferred_block_size`)."""
     own = PREFERRED.get(backend.name)
@@ -53,13 +71,15 @@ PREFERRED = {"DEEPSEEK_SPARSE_SWA": 256, "ROCM_AITER_UNIFIED_ATTN": 64}
 """Backends with a preference of their own, in tokens."""
 
 
-def blocks(setting: Setting, backend: Backend | None, states: Sequence[State]) -> Blocks:
-    """The block sizes of a model. `backend` is that of its first layer with attention, None where there is none."""
+def blocks(setting: Setting, backends: Sequence[Backend], states: Sequence[State]) -> Blocks:
+    """The block sizes of a model. `backends` are those of its layers with attention, the first layer's first."""
     found = Blocks(setting.block_size or DEFAULT_BLOCK_SIZE, setting.mamba_block_size)
-    if backend is None:
+    if not backends:
         return found
+    backend = backends[0]
     if setting.block_size is None:
-        found = found._replace(block_size=preferred_block_size(backend, setting.platform))
+        asked = backends if setting.rules.block_of_all_backends else backends[:1]
+        found = found._replace(block_size=common_block_size(asked, setting.platform))
     if setting.is_hybrid and states:
         found = _aligned_to_states(found, setting, backend, states[0])
     if setting.arguments.kv_cache_dtype_skip_layers:

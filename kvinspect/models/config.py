@@ -36,7 +36,7 @@ def _model_types() -> dict[str, dict[str, Any]]:
 
 
 def model_type_entry(model_type: str) -> Mapping[str, Any]:
-    """`values`, `names`, `copies`, `parts`, `filled`, `causal` and `base` of a model type; empty where it is unknown."""
+    """`values`, `names`, `copies`, `parts`, `filled`, `causal` and `base` of a model type; empty for an unknown one."""
     return _model_types().get(model_type, {})
 
 

@@ -21,6 +21,16 @@ class Rules(NamedTuple):
     """Whether FlashAttention's version for an fp8 cache hangs on the head size."""
     large_head_of_flash_attention_4: int = 256
     """The one head size above 128 that version 4 takes on compute capability 10 and up."""
+    block_of_all_backends: bool = False
+    """Whether a block suits the backends of all layers, not of the first alone."""
+    block_of_large_fp8_heads: int | None = None
+    """Tokens of FlashAttention 4's blocks on compute capability 9 with heads of 512 in fp8, where they are fixed."""
+    gemma4_by_layer: bool = False
+    """Whether Gemma 4 takes FlashAttention 3 or 4 layer by layer on compute capability 9 with an fp8 cache."""
+    names_of_modules: bool = False
+    """Whether layers of transformers' models are named after their modules, not by their number."""
+    server_sizes: tuple[tuple[int, int], ...] = ((70, 8192),)
+    """(GiB of a GPU from which it holds, max_num_batched_tokens of `vllm serve`), the largest first."""
     hybrids_cache_prefixes: bool = False
     """Whether models with state-space layers cache prefixes where nobody says."""
     states_cache_all: bool = True

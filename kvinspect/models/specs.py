@@ -52,9 +52,9 @@ def make_specs(model: Model, setting: Setting, stage: int = 0) -> Specs:
     chooser = Chooser(setting)
     chosen = {layer.name: _choice(layer, chooser, setting) for layer in layers}
     setting = _in_latent_format(setting, chosen)
-    first = next((chosen[layer.name].backend for layer in layers if not isinstance(layer, State)), None)
+    used = dict.fromkeys(chosen[layer.name].backend for layer in layers if not isinstance(layer, State))
     states = [layer for layer in everywhere if isinstance(layer, State)]
-    sizes = blocks(setting, chooser.backend(first) if first else None, states)
+    sizes = blocks(setting, [chooser.backend(name) for name in used], states)
     if note := left_out(here):
         sizes = sizes._replace(steps=(*sizes.steps, note))
     make = _Maker(model, setting, chooser, sizes)
@@ -231,7 +231,7 @@ class _Maker(NamedTuple):
 
     def _heads(self, layer: Attention) -> Heads:
         try:
-            return heads(layer.num_heads, layer.num_kv_heads, self.setting.ranks)
+            return heads(layer.num_heads, layer.num_kv_heads, self.setting.ranks, layer.repeats_kv_heads)
         except Uneven as uneven:
             self.model.text.refuse("num_key_value_heads", f"{layer.name}: {uneven}")
 
@@ -244,11 +244,24 @@ def _kind(layer: Attention, window: int | None) -> str:
     return "full_attention" if window is None else "sliding_window"
 
 
+UNUSED = {
+    "is_draft": False,
+    "dcp_sharded": False,
+    "tp_replicated": False,
+    "num_heads": 1,
+    "tokens_per_state": -1,
+    "num_prefill_checkpoint_blocks": 0,
+}
+"""Fields of later releases' specs that a plain model leaves as they are."""
+
+
 def spec_fields(spec: LayerSpec, catalogue: Mapping[str, Any]) -> dict[str, Any]:
     """A spec as the release's dataclass holds it: its class under `type`, then every field."""
     name = SPEC_CLASSES[spec.kind]
     fields: Mapping[str, Sequence[str]] = catalogue["spec_classes"][name]
-    values = spec._asdict()
+    values = {**UNUSED, **spec._asdict()}
+    if isinstance(spec, AttentionSpec):
+        values["tokens_per_state"] = spec.compress_ratio
     found = {"type": name, **{field: values.get(field) for field in (*fields["required"], *fields["optional"])}}
     if isinstance(spec, MambaSpec):
         found |= {"shapes": [list(shape) for shape in spec.shapes], "dtypes": list(spec.dtypes)}

@@ -20,6 +20,12 @@ def test_ranks_together_hold_every_head(query, kv, ranks):
     assert found.kv * ranks == max(kv, ranks), "divided, or repeated so that each rank has one"
 
 
+def test_heads_that_a_model_does_not_repeat():
+    assert heads(32, 4, 4, repeated=False).kv == 1
+    with pytest.raises(Uneven, match="4 KV heads cannot be divided among 8 ranks"):
+        heads(32, 4, 8, repeated=False)
+
+
 def test_heads_are_repeated_where_they_are_fewer_than_ranks():
     assert heads(32, 4, 16) == Heads(query=2, kv=1)
 

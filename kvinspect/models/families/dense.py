@@ -59,4 +59,5 @@ def layers(here: Here) -> Iterator[Layer]:
     way = ARCHITECTURES[here.cls]
     size = text.head_dim if way.has_head_dim else text.shared_out()
     kv = text.kv_heads if way.has_kv_heads else text.heads
-    return here.decoder(way.stack, way.attention, head_size=size, num_kv_heads=kv)
+    for layer in here.decoder(way.stack, way.attention, head_size=size, num_kv_heads=kv):
+        yield layer._replace(repeats_kv_heads=here.cls != "Param2MoEForCausalLM")

@@ -42,7 +42,7 @@ def _step1(here: Here) -> Iterator[Layer]:
 
 def _step3(here: Here) -> Iterator[Layer]:
     """One KV head for all."""
-    return here.decoder(head_size=here.text.head_dim, num_kv_heads=1)
+    return here.decoder(here.bare("layers"), head_size=here.text.head_dim, num_kv_heads=1)
 
 
 def _deci(here: Here) -> Iterator[Layer]:
