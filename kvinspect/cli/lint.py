@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kvinspect.cli.exits import CLEAN, FINDINGS, INPUT, bad_call, say
-from kvinspect.cli.options import Coloured, Debug, Output, Quiet
+from kvinspect.cli.options import Coloured, Debug, Output, Quiet, codes
 from kvinspect.cli.output import Color, look_of, write
 
 if TYPE_CHECKING:
@@ -47,7 +47,10 @@ class Level(str, Enum):
     note = "note"
 
 
-Words = Annotated[list[str] | None, typer.Option(metavar="CODES", help="Rules: KV101, KV1, a name; comma-separated.")]
+Words = Annotated[
+    list[str] | None,
+    typer.Option(metavar="CODES", help="Rules: KV101, KV1, a name; comma-separated.", autocompletion=codes),
+]
 
 
 def lint(
