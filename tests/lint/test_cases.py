@@ -12,7 +12,9 @@ from kvinspect.lint.settings import Settings
 
 TABLE = yaml.safe_load((pathlib.Path(__file__).parent / "cases.yaml").read_text(encoding="utf-8"))
 ROWS = [
-    pytest.param(row, id=f"{name}-{number}") for name, rows in TABLE["decided"].items() for number, row in enumerate(rows)
+    pytest.param(row, id=f"{name}-{number}")
+    for name, rows in TABLE["decided"].items()
+    for number, row in enumerate(rows)
 ]
 
 

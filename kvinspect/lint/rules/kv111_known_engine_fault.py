@@ -13,7 +13,6 @@ from kvinspect.lint.rule import ERROR, Found, Rule
 from kvinspect.lint.rules._shared import GROUPS, attends_both_ways
 from kvinspect.lint.subject import Subject
 
-
 CLAIM_MM_PREFIX = ("ROCM_ATTN", "ROCM_AITER_UNIFIED_ATTN")
 """Backends whose `supports_mm_prefix` is true while nothing else in their modules knows of it (0.25 to 0.33)."""
 
@@ -119,7 +118,9 @@ def _claimed_mm_prefix(subject: Subject) -> Fault | None:
         return None
     for group in subject.attention:
         if group.backend.name in CLAIM_MM_PREFIX:
-            text = f"{group.backend.name} says that it attends both ways and reads no range, so that image tokens attend"
+            text = (
+                f"{group.backend.name} says that it attends both ways and reads no range, so that image tokens attend"
+            )
             return Fault(subject.entry(group.layer_names[0]), f"{text} causally without a word; take TRITON_ATTN")
     return None
 
