@@ -84,11 +84,19 @@ def test_a_file_that_is_no_toml_is_told_with_its_place(tmp_path):
 
 @pytest.mark.parametrize(
     "text",
-    ["device-capability = 'abc'", "platform = 'tpu'", "select = 'KV1'", "engine = 5", "baseline = 7", "per-file-ignores = 3", "severity = []"],
+    [
+        "device-capability = 'abc'",
+        "platform = 'tpu'",
+        "select = 'KV1'",
+        "engine = 5",
+        "baseline = 7",
+        "per-file-ignores = 3",
+        "severity = []",
+    ],
 )
 def test_a_value_of_another_kind_is_told(text, tmp_path):
     (tmp_path / "kvinspect.toml").write_text(text, encoding="utf-8")
-    with pytest.raises(kvinspect.DocumentError, match="kvinspect.toml:1:1: .*expected"):
+    with pytest.raises(kvinspect.DocumentError, match=r"kvinspect\.toml:1:1: .*expected"):
         read_settings(tmp_path / "kvinspect.toml")
 
 
