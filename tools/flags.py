@@ -26,6 +26,10 @@ def facts(action):
     names = [name for name in action.option_strings if name.startswith("--")]
     if any(name == f"--no-{names[0].removeprefix('--')}" for name in names[1:]):
         out["negates"] = True
+    if names and action.nargs == "?":
+        out["optional"] = True
+    if converter(action.type).endswith("_or_auto"):
+        out["auto"] = True
     short = [name for name in action.option_strings if name not in names]
     if short:
         out["short"] = short
@@ -35,11 +39,18 @@ def facts(action):
     return out
 
 
+def converter(function):
+    """The name of what turns a flag's word into a value, within the engine's wrappers for errors and for None."""
+    while getattr(function, "__name__", "") in ("_parse_type", "_optional_type"):
+        (function,) = (cell.cell_contents for cell in function.__closure__)
+    return f"{getattr(function, '__module__', '')}.{getattr(function, '__name__', '')}"
+
+
 def takes(action):
-    kind = getattr(action.type, "__name__", "")
+    module, _, kind = converter(action.type).rpartition(".")
     if isinstance(action, argparse.BooleanOptionalAction) or action.nargs == 0:
         return "nothing"
-    if "json" in kind or "dataclass" in kind:
+    if "json" in module or "json" in kind or "dataclass" in kind:
         return "json"
     if action.nargs in ("+", "*"):
         return "list"

@@ -65,7 +65,8 @@ class _Judge:
         """Allocations together whose layers have the same views, groups and entries; a packed one is by itself."""
         kinds: dict[object, list[Tensor]] = {}
         for tensor in self.cache.tensors:
-            layers = tuple((self.cache.views.get(n), self._group_id(n), self._path(n)) for n in tensor.shared_by)
+            # Layers alike have one view among them, so that which one it is stands for what it is.
+            layers = tuple((id(self.cache.views.get(n)), self._group_id(n), self._path(n)) for n in tensor.shared_by)
             packed = tensor.id if tensor.block_stride else -1
             kinds.setdefault((tensor.size, packed, layers, self._page_aligned(tensor)), []).append(tensor)
         return list(kinds.values())

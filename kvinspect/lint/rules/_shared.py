@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from kvinspect.document.fold import fold_names
 from kvinspect.document.problem import Path
 from kvinspect.engine.answer import TensorAnswer
+from kvinspect.engine.mm_prefix.ranges import spans
 from kvinspect.engine.refusal import Refused
 from kvinspect.lint.rule import Found
 from kvinspect.lint.subject import Subject
@@ -47,3 +48,11 @@ def at_refusal(subject: Subject, kind: str, remedy: str) -> Iterator[Found]:
     refusal = refused(subject, kind)
     if refusal:
         yield Found(place_of(subject, refusal), f"{refusal.text}; {remedy}")
+
+
+def attends_both_ways(subject: Subject) -> bool:
+    """Whether a request of the document has a span of tokens that attend in both directions."""
+    multimodal = subject.document.model.multimodal
+    if multimodal is None:
+        return False
+    return any(not s.skipped for request in multimodal.requests for s in spans(request, multimodal.sliding_window))

@@ -10,8 +10,11 @@ from kvinspect.engine.catalogue import versions
 from kvinspect.engine.releases import Release, release
 from kvinspect.engine.specs import AttentionSpec, MambaSpec, UniformTypeSpecs
 from kvinspect.lint.rule import ERROR, Found, Rule
-from kvinspect.lint.rules._shared import GROUPS
+from kvinspect.lint.rules._shared import GROUPS, attends_both_ways
 from kvinspect.lint.subject import Subject
+
+CLAIM_MM_PREFIX = ("ROCM_ATTN", "ROCM_AITER_UNIFIED_ATTN")
+"""Backends whose `supports_mm_prefix` is true while nothing else in their modules knows of it (0.25 to 0.33)."""
 
 
 class Fault(NamedTuple):
@@ -109,6 +112,19 @@ def _states_under_kv_first(subject: Subject) -> Fault | None:
     return None
 
 
+def _claimed_mm_prefix(subject: Subject) -> Fault | None:
+    """Backends that the selector takes for image tokens, and whose metadata and kernels never see the ranges."""
+    if not attends_both_ways(subject):
+        return None
+    for group in subject.attention:
+        if group.backend.name in CLAIM_MM_PREFIX:
+            text = (
+                f"{group.backend.name} says that it attends both ways and reads no range, so that image tokens attend"
+            )
+            return Fault(subject.entry(group.layer_names[0]), f"{text} causally without a word; take TRITON_ATTN")
+    return None
+
+
 def _spec(subject: Subject, layer: str) -> object:
     for group in subject.cache.groups if subject.cache else ():
         if layer in group.layer_names:
@@ -123,5 +139,6 @@ FAULTS = (
     _encoder_group_in_front,
     _alias_with_another_backend,
     _states_under_kv_first,
+    _claimed_mm_prefix,
 )
 RULE = Rule("KV111", "known-engine-fault", ERROR, "the document trips a known fault of the release", check)

@@ -24,10 +24,15 @@ def takers(subject: Subject) -> Iterator[AttentionGroup]:
 def check(subject: Subject) -> Iterator[Found]:
     """Block sizes that a backend's kernels cannot run on."""
     for group in takers(subject):
-        known = ", ".join(map(str, group.backend.kernel_block_sizes)) or "none"
+        known = ", ".join(map(_words, group.backend.kernel_block_sizes)) or "none"
         path = (*GROUPS, group.kv_cache_group_id, "kv_cache_spec", "block_size")
         text = f"{group.backend.name} takes no block size of {group.spec.block_size} (it takes {known})"
         yield Found(path, f"{text}; set --block-size to a multiple", group.layer_names)
+
+
+def _words(size: object) -> str:
+    text = str(size)
+    return f"multiples of {text[:-1]}" if text.endswith("n") else text
 
 
 RULE = Rule("KV202", "unsupported-block-size", ERROR, "a block size that the backend does not take", check)
