@@ -33,10 +33,15 @@ class Worker(NamedTuple):
 
 
 class Capacity(NamedTuple):
-    """`num_tokens` is requests at once times the longest request, which is no size of a pool."""
+    """`num_tokens` is requests at once times the longest request, which is no size of a pool.
+
+    `pool_tokens` is what releases before 0.25 logged under the same words: the tokens of the smallest block, for each
+    block that a group would get if all groups got as many.
+    """
 
     num_tokens: int
     max_concurrency: float
+    pool_tokens: int
     cost: RequestCost
 
 
@@ -136,6 +141,7 @@ class PlanAnswer(NamedTuple):
             **self.setting.to_dict(),
             "num_blocks": self.num_blocks if fine else None,
             "num_tokens": found.num_tokens if found else None,
+            "pool_tokens": found.pool_tokens if found else None,
             "max_concurrency": found.max_concurrency if found else None,
             "max_model_len": self.deployment.max_model_len,
             "bytes_per_block": worker.bytes_per_block if worker else None,

@@ -80,4 +80,6 @@ def _capacity(answer: PlanAnswer) -> Capacity | None:
         return None
     concurrency = answer.steps.concurrency(worker.groups, answer.num_blocks, deployment, answer.steps)
     cost = request_cost(worker.groups, worker.bytes_per_block, deployment)
-    return Capacity(int(concurrency * deployment.max_model_len), concurrency, cost)
+    smallest = min(group.first_spec.block_size for group in worker.groups)
+    pool = answer.num_blocks // len(worker.groups) * smallest
+    return Capacity(int(concurrency * deployment.max_model_len), concurrency, pool, cost)
