@@ -12,7 +12,6 @@ import json
 import pathlib
 import sys
 
-
 HOMES = ("openai", "launchers", "common")
 """The folders of `vllm/entrypoints` in which releases keep the flags of `vllm serve`, the oldest first."""
 
@@ -30,7 +29,8 @@ def facts(action):
     if action.choices:
         out["choices"] = sorted(map(str, action.choices))
     names = [name for name in action.option_strings if name.startswith("--")]
-    if any(name == f"--no-{names[0].removeprefix('--')}" for name in names[1:]):
+    # 0.33 pairs --enable-x with --disable-x and takes --no-enable-x all the same.
+    if isinstance(action, argparse.BooleanOptionalAction):
         out["negates"] = True
     short = [name for name in action.option_strings if name not in names]
     if short:

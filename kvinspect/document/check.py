@@ -81,7 +81,9 @@ class _Layers:
     def _shared_names(self, key: str) -> tuple[str, ...]:
         return self.names.all([key], ("shared_kv_cache_layers", key))
 
-    def _named(self, keys: tuple[str, ...], *where: str) -> list[tuple[Path, Mapping[str, Any], list[tuple[str, Path]]]]:
+    def _named(
+        self, keys: tuple[str, ...], *where: str
+    ) -> list[tuple[Path, Mapping[str, Any], list[tuple[str, Path]]]]:
         out = []
         for path, row in _rows(self.raw, *where):
             key = next((key for key in keys if row.get(key) is not None), keys[0])

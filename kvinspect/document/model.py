@@ -88,12 +88,17 @@ class SpecEntry(Entry):
     mamba_type: EnumWord | None = None
     mamba_cache_mode: MambaCacheMode | None = None
     num_speculative_blocks: NotNegative | None = None
-    tokens_per_state: Annotated[TokensPerState | None, Rule("tokens that one stored state covers, or 1/2 of one")] = None
+    tokens_per_state: Annotated[TokensPerState | None, Rule("tokens that one stored state covers, or 1/2 of one")] = (
+        None
+    )
     dcp_sharded: Annotated[Flag | None, Rule("whether decode context parallelism shards the cache")] = None
     block_stride_alignment: Annotated[
-        BlockSize | None, Rule("bytes between blocks are a multiple of it; 64n: of whole kernel blocks of up to 64 tokens")
+        BlockSize | None,
+        Rule("bytes between blocks are a multiple of it; 64n: of whole kernel blocks of up to 64 tokens"),
     ] = None
-    storage_block_size: Annotated[Positive | None, Rule("tokens of a block in the view, where kernels take others")] = None
+    storage_block_size: Annotated[Positive | None, Rule("tokens of a block in the view, where kernels take others")] = (
+        None
+    )
     max_tp_shards: Positive | None = None
     topk_buffer_width: Positive | None = None
     cache_role: Word | None = None
@@ -117,7 +122,8 @@ class BackendEntry(Entry):
         list[ShapeEntry] | None, Rule("up to 0.28, where the backend shapes its own cache", max_length=MAX_DIMS)
     ] = None
     supported_kv_cache_layouts: Annotated[
-        list[Layout] | None, Rule("from 0.29 on: the layouts its kernels read, most preferred first; absent: any")
+        list[Layout] | None,
+        Rule("from 0.29 on: the layouts its kernels read, most preferred first; absent: any", min_length=1),
     ] = None
     kv_cache_stride_order: Annotated[
         dict[LegacyLayout, Order] | Order | None,
@@ -293,6 +299,12 @@ class MultimodalEntry(Entry):
     """What the bidirectional ranges of a batch hang on."""
 
     sliding_window: Positive | None = None
+    mm_prefix_clamp_sliding_window: Annotated[
+        Flag, Rule("whether the model cuts ranges at the window, so that none is skipped (0.33)")
+    ] = False
+    mm_prefix_span_leading_pad_modulus: Annotated[
+        NotNegative, Rule("tokens to whose multiples the model pads before a span, 0: none (0.33)")
+    ] = 0
     requests: list[RequestEntry] = field(default_factory=list)
 
 

@@ -43,7 +43,10 @@ FIELDS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "mla_attention": (_LATENT, _MLA),
     "hidden_state_cache": (_LATENT, _MLA),
     "sliding_window": ((*_ATTENTION, "sliding_window"), (*_COMMON, "extra_retained_tokens")),
-    "sliding_window_mla": ((*_LATENT, "sliding_window"), (*_COMMON, "extra_retained_tokens", *_COMPRESSED, "bounded_replay")),
+    "sliding_window_mla": (
+        (*_LATENT, "sliding_window"),
+        (*_COMMON, "extra_retained_tokens", *_COMPRESSED, "bounded_replay"),
+    ),
     "chunked_local_attention": ((*_ATTENTION, "attention_chunk_size"), _COMMON),
     "cross_attention": (_ATTENTION, _COMMON),
     "encoder_only_attention": (_ATTENTION, _COMMON),

@@ -33,7 +33,13 @@ def refusal_dict(refusal: Refused) -> dict[str, Any]:
 def placed_dict(tensor: Tensor) -> dict[str, Any]:
     """A tensor of the one backing allocation as JSON has it."""
     strides = {"layer_stride": tensor.layer_stride, "block_stride": tensor.block_stride}
-    return {"index": tensor.id, "size": tensor.size, "layers": list(tensor.shared_by), **strides, "offset": tensor.offset}
+    return {
+        "index": tensor.id,
+        "size": tensor.size,
+        "layers": list(tensor.shared_by),
+        **strides,
+        "offset": tensor.offset,
+    }
 
 
 class LayerAnswer(NamedTuple):
@@ -119,7 +125,9 @@ class TensorAnswer(NamedTuple):
 
     def to_dict(self) -> dict[str, Any]:
         """The allocation as JSON; `size`, `offset` and strides in bytes."""
-        placed = {} if self.layer_stride is None else {"layers": list(self.shared_by), "layer_stride": self.layer_stride}
+        placed = (
+            {} if self.layer_stride is None else {"layers": list(self.shared_by), "layer_stride": self.layer_stride}
+        )
         return placed | {
             "index": self.id,
             "size": self.size,

@@ -113,7 +113,7 @@ class Backend(NamedTuple):
         return fits(size, self.kernel_block_sizes)
 
     def sizes_for(self, spec: Any) -> tuple[int | str, ...]:
-        """The kernel block sizes for the layers of an attention spec (0.33)."""
+        """The kernel block sizes for layers of a spec, on which they may hang from 0.33 on."""
         rules = self.entry.get("supported_kernel_block_sizes")
         if not isinstance(rules, dict) or not hasattr(spec, "kv_quant_mode"):
             return self.kernel_block_sizes

@@ -157,12 +157,12 @@ def own_tensors(cache: Cache) -> tuple[Tensor, ...]:
 
 
 def _check_fields_of_tensors(cache: Cache) -> None:
-    """Raises Unknown for a stride of layers, which allocations of their own have no place for."""
+    """Raises Refused for a stride of layers, for which `KVCacheTensor` has no field (0.25 to 0.28)."""
     for tensor in cache.document.tensors or ():
         if tensor.layer_stride is not None:
             path = ("kv_cache_config", "kv_cache_tensors", tensor.id, "layer_stride")
-            found, expected = str(tensor.layer_stride), f"no layer_stride in vLLM {cache.release.version}"
-            raise Unknown(path, found, expected, kind="unknown-field")
+            text = f"KVCacheTensor of vLLM {cache.release.version} has no field layer_stride"
+            raise Refused("TypeError", text, function="KVCacheTensor", path=path)
 
 
 def build_views(cache: Cache) -> None:

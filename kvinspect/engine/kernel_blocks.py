@@ -12,23 +12,9 @@ from kvinspect.engine.groups import AttentionGroup, KVCacheGroup
 from kvinspect.engine.refusal import Refused
 
 
-Sizes = Callable[[AttentionGroup], Sequence[int | str]]
-
-
-def sizes_of_backend(group: AttentionGroup) -> Sequence[int | str]:
-    """The kernel block sizes of a group's backend, whatever the spec (0.25 to 0.30)."""
-    return group.backend.kernel_block_sizes
-
-
-def sizes_for_spec(group: AttentionGroup) -> Sequence[int | str]:
-    """The kernel block sizes of a group's backend for the group's spec (0.33)."""
-    return group.backend.sizes_for(group.spec)
-
-
 def kernel_block_sizes(
     groups: Sequence[KVCacheGroup],
     attention: Sequence[Sequence[AttentionGroup]],
-    sizes: Sizes = sizes_of_backend,
     whole: Callable[[KVCacheGroup], bool] = lambda group: False,
 ) -> tuple[int, ...]:
     """Tokens of a kernel block of each group but encoder-only ones, which the engine leaves out of the list.
@@ -46,7 +32,7 @@ def kernel_block_sizes(
         elif whole(group):
             found.append(group.spec.block_size)
         else:
-            found.append(common_block_size(group, [(member.backend.name, sizes(member)) for member in members]))
+            found.append(common_block_size(group, [(m.backend.name, m.backend.sizes_for(m.spec)) for m in members]))
     return tuple(found)
 
 

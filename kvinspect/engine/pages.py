@@ -171,7 +171,9 @@ def _content(spec: AttentionSpec, rule: Mapping[str, Any], backend: Backend) -> 
     if "refuses" in rule:
         raise Refused(**rule["refuses"], function="customize_spec")
     if "unknown" in rule:
-        raise Unknown((), backend.name, f"state_content_bytes in the spec, because {rule['unknown']}", kind="unknown-page")
+        raise Unknown(
+            (), backend.name, f"state_content_bytes in the spec, because {rule['unknown']}", kind="unknown-page"
+        )
     if "requires" in rule and spec.head_size != spec.head_size_v:
         text = f"{backend.name} packs keys and values of one size only, not {spec.head_size} and {spec.head_size_v}"
         raise Refused("AssertionError", text, function="customize_spec")

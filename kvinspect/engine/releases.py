@@ -7,17 +7,20 @@ another name, picked here. No other module asks for a version number.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from kvinspect.document.model import MultimodalEntry, RequestEntry
 from kvinspect.document.problem import Path
 from kvinspect.engine import cache as own
 from kvinspect.engine import catalogue, explain, judge, pages, placement, reshape
 from kvinspect.engine.backends import Backend
 from kvinspect.engine.cudagraph import capture
 from kvinspect.engine.layout import steps
+from kvinspect.engine.mm_prefix import ranges
+from kvinspect.engine.mm_prefix.ranges import Span
 from kvinspect.engine.refusal import Unknown
 from kvinspect.engine.specs import LayerSpec
 from kvinspect.engine.storage import Storage
@@ -41,6 +44,8 @@ class Release:
     """Encoder layers outside the KV cache count when CUDA graph support is narrowed."""
     capture_limit: Callable[[str | None], int]
     """Tokens of the largest batch that is captured by default, by compute capability."""
+    mm_spans: Callable[[RequestEntry, MultimodalEntry], Iterator[Span]]
+    """The spans of a request's image and video tokens."""
     storage: Storage
     """From the layout to the judgement: allocations of their own, or one backing allocation."""
 
@@ -88,6 +93,7 @@ _0_25: dict[str, Any] = {
     "page_aligned_step": False,
     "encoder_groups_narrow": False,
     "capture_limit": capture.limit_of_all,
+    "mm_spans": ranges.spans_of,
     "storage": OWN_ALLOCATIONS,
 }
 _0_26 = {**_0_25, "reshape": _0_25["reshape"]._replace(packed_shape=reshape.packed_as_stored)}
@@ -111,10 +117,11 @@ _0_30 = {**_0_29, "storage": ONE_BACKING._replace(tensors=steps.tensors_with_ind
 _0_33 = {
     **_0_29,
     "customized_spec": pages.customized_splittable,
+    "mm_spans": ranges.spans_of_model,
     "storage": ONE_BACKING._replace(
         layout=steps.layout_by_backends_and_sharding,
         tensors=steps.tensors_by_stride,
-        kernel_block_sizes=steps.kernel_block_sizes_by_spec,
+        kernel_block_sizes=steps.kernel_block_sizes_of_dense,
     ),
 }
 _STEPS = {

@@ -66,7 +66,10 @@ def deployment_facts(document: Document) -> dict[str, Any]:
 
 
 def _has_window(document: Document) -> bool:
-    """Whether a layer has a sliding window; a model may cut the ranges that attend both ways there, or not."""
+    """Whether a layer has a sliding window; a model may cut the ranges that attend both ways there, or not (0.30 on)."""
+    multimodal = document.model.multimodal
+    if multimodal is not None and multimodal.mm_prefix_clamp_sliding_window:
+        return False
     specs = [spec for group in document.groups for spec in (group.spec, *group.layer_specs.values())]
     return any(spec.sliding_window is not None for spec in specs)
 
@@ -108,7 +111,10 @@ def _spec_facts(spec: LayerSpec | None) -> dict[str, Any]:
     """What of a spec support hangs on from 0.30 on."""
     if not isinstance(spec, AttentionSpec):
         return {"kv_quant_mode": "NONE", "xqa_head_size": True}
-    return {"kv_quant_mode": spec.kv_quant_mode, "xqa_head_size": 16 <= spec.head_size <= 256 and spec.head_size % 16 == 0}
+    return {
+        "kv_quant_mode": spec.kv_quant_mode,
+        "xqa_head_size": 16 <= spec.head_size <= 256 and spec.head_size % 16 == 0,
+    }
 
 
 def _divisible(heads: int | None, spec: LayerSpec | None) -> Any:

@@ -51,7 +51,9 @@ def _answer(cache: Cache, tensor: Tensor, decision: str, conflict: Conflict | No
 
 def _why(cache: Cache, tensor: Tensor, decision: str) -> str:
     if decision == "packed":
-        return f"{cache.layout} has the blocks outermost: a block of {tensor.block_stride} bytes holds every layer's page"
+        return (
+            f"{cache.layout} has the blocks outermost: a block of {tensor.block_stride} bytes holds every layer's page"
+        )
     if decision == "agree":
         return f"groups overlay each other from byte 0 on, and all are laid out as {cache.layout}"
     return "no layer of another tensor lies on its bytes"

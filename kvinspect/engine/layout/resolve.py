@@ -86,7 +86,9 @@ def _sharded_and_not(specs: Sequence[LayerSpec], unpadded: UnpaddedPage) -> bool
 
 def _preferred(declared: Mapping[str, Sequence[str] | None]) -> str:
     asking = [name for name, names in declared.items() if names is not None]
-    return f"what {' and '.join(asking)} can read" if asking else "the engine's first choice, as no backend asks for any"
+    return (
+        f"what {' and '.join(asking)} can read" if asking else "the engine's first choice, as no backend asks for any"
+    )
 
 
 def _check(candidates: Sequence[KVCacheLayout], what: str) -> None:

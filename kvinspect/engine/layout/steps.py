@@ -75,9 +75,8 @@ def _tensors(cache: Cache) -> tuple[Tensor, ...]:
     written, blocks = cache.document.tensors or (), cache.document.num_blocks
     for tensor in written:
         if tensor.layer_stride is None:
-            path = (*TENSORS, tensor.id)
-            expected = f"layer_stride and block_stride in vLLM {cache.release.version}, whose tensors lie in one allocation"
-            raise Unknown(path, "a tensor without layer_stride", expected, kind="unknown-field")
+            text = f"KVCacheTensor of vLLM {cache.release.version} asks for layer_stride, as all lie in one allocation"
+            raise Refused("TypeError", text, function="KVCacheTensor", path=(*TENSORS, tensor.id))
     if cache.num_blocks == blocks:
         return written
     return tuple(_resized(cache, tensor, blocks) for tensor in written)
@@ -94,15 +93,15 @@ def _resized(cache: Cache, tensor: Tensor, blocks: int) -> Tensor:
     return tensor._replace(size=size, **moved)
 
 
-def kernel_block_sizes_by_spec(cache: Cache) -> tuple[int, ...]:
-    """By what the backends take for each spec; blocks with other layers' pages between them stay whole (0.33)."""
+def kernel_block_sizes_of_dense(cache: Cache) -> tuple[int, ...]:
+    """From the backends; blocks with other layers' pages between them stay whole (0.33)."""
 
     def whole(group: KVCacheGroup) -> bool:
         names = set(group.layer_names)
         mine = [tensor for tensor in cache.tensors if not names.isdisjoint(tensor.shared_by)]
         return any(tensor.block_stride > (tensor.layer_stride or 0) for tensor in mine)
 
-    return kernel_blocks.kernel_block_sizes(cache.groups, cache.attention, kernel_blocks.sizes_for_spec, whole)
+    return kernel_blocks.kernel_block_sizes(cache.groups, cache.attention, whole)
 
 
 def build_views(cache: Cache) -> None:

@@ -58,9 +58,7 @@ class Viewer(NamedTuple):
         raw = StridedView.of_bytes(self.allocation.size)
         raw.as_strided((len(layers), *shape), strides, tensor.offset)
         parts = [_part(spec, raw, (shape, strides, tensor.offset + i * strides[0])) for i in range(len(layers))]
-        return {
-            layer: LayerView((part,), 0, chosen, max(ratio, 1)) for layer, part in zip(layers, parts, strict=True)
-        }
+        return {layer: LayerView((part,), 0, chosen, max(ratio, 1)) for layer, part in zip(layers, parts, strict=True)}
 
     def _kernel_stride(self, spec: LayerSpec, tensor: Tensor, ratio: int) -> int:
         """Bytes from kernel block to kernel block. Raises Refused where blocks are not dense enough to be split."""

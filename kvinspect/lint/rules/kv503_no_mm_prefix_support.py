@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kvinspect.engine.conditions import choose
-from kvinspect.engine.mm_prefix.ranges import spans
 from kvinspect.engine.specs import AttentionSpec
 from kvinspect.lint.rule import ERROR, Found, Rule
 from kvinspect.lint.subject import Subject
@@ -16,7 +15,7 @@ def check(subject: Subject) -> Iterator[Found]:
     multimodal = subject.document.model.multimodal
     if multimodal is None or subject.cache is None:
         return
-    if not any(not s.skipped for r in multimodal.requests for s in spans(r, multimodal.sliding_window)):
+    if not any(not s.skipped for r in multimodal.requests for s in subject.release.mm_spans(r, multimodal)):
         return
     facts = subject.cache.situation.facts()
     for group in subject.attention:
