@@ -25,6 +25,7 @@ _COMMON = (
 )  # fmt: skip
 _FULL = (*_COMMON, "sliding_window", "attention_chunk_size", "non_causal")
 _COMPRESSED = ("num_kv_heads", "cache_dtype_str", "alignment", "compress_ratio", "model_version")
+_WINDOW_MLA = (*_COMMON, "extra_retained_tokens", *_COMPRESSED, "bounded_replay")
 _MLA = (
     *_FULL, *_COMPRESSED, "non_causal_multi_token_decode", "topk_buffer_width", "cache_role", "is_index_group_leader",
     "storage_block_size",
@@ -43,10 +44,7 @@ FIELDS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "mla_attention": (_LATENT, _MLA),
     "hidden_state_cache": (_LATENT, _MLA),
     "sliding_window": ((*_ATTENTION, "sliding_window"), (*_COMMON, "extra_retained_tokens")),
-    "sliding_window_mla": (
-        (*_LATENT, "sliding_window"),
-        (*_COMMON, "extra_retained_tokens", *_COMPRESSED, "bounded_replay"),
-    ),
+    "sliding_window_mla": ((*_LATENT, "sliding_window"), _WINDOW_MLA),
     "chunked_local_attention": ((*_ATTENTION, "attention_chunk_size"), _COMMON),
     "cross_attention": (_ATTENTION, _COMMON),
     "encoder_only_attention": (_ATTENTION, _COMMON),

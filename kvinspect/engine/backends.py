@@ -1,14 +1,15 @@
 """Attention backends: what the catalogue or the document says that they answer, evaluated.
 
 The answers are those of vLLM's `AttentionBackend` classes: `get_supported_kernel_block_sizes`; up to 0.28
-`get_kv_cache_shape`, `get_kv_cache_block_dim`, `get_kv_cache_stride_order` and `get_required_kv_cache_layout`; from 0.29
-on `supported_kv_cache_layouts`.
+`get_kv_cache_shape`, `get_kv_cache_block_dim`, `get_kv_cache_stride_order` and `get_required_kv_cache_layout`; from
+0.29 on `supported_kv_cache_layouts`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from kvinspect.document.model import BackendEntry
@@ -38,7 +39,7 @@ class Backend(NamedTuple):
     entry: Mapping[str, Any] = {}
     layouts: tuple[str, ...] | None = None
     """The physical layouts that its kernels read, most preferred first, None where any will do (0.29 on)."""
-    facts: Facts = {}
+    facts: Facts = MappingProxyType({})
     """The deployment."""
 
     def shape(

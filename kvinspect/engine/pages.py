@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from kvinspect.document.document import GROUPS
 from kvinspect.engine.backends import Backend
 from kvinspect.engine.conditions import outcomes
 from kvinspect.engine.expressions import evaluate
@@ -133,7 +134,8 @@ def group_page_size_bytes(spec: LayerSpec | UniformTypeSpecs, unpadded: Unpadded
 def customized(spec: LayerSpec, backend: Backend) -> LayerSpec:
     """A spec with what the backend packs into its pages, 0.28 on (`AttentionBackend.customize_spec`).
 
-    Raises Refused where the backend cannot pack the spec, Unknown where what it packs hangs on more than a document says.
+    Raises Refused where the backend cannot pack the spec, Unknown where what it packs hangs on more than a document
+    says.
     """
     if not isinstance(spec, AttentionSpec):
         return spec
@@ -172,7 +174,7 @@ def _content(spec: AttentionSpec, rule: Mapping[str, Any], backend: Backend) -> 
         raise Refused(**rule["refuses"], function="customize_spec")
     if "unknown" in rule:
         raise Unknown(
-            (), backend.name, f"state_content_bytes in the spec, because {rule['unknown']}", kind="unknown-page"
+            GROUPS, backend.name, f"state_content_bytes in the spec, because {rule['unknown']}", kind="unknown-page"
         )
     if "requires" in rule and spec.head_size != spec.head_size_v:
         text = f"{backend.name} packs keys and values of one size only, not {spec.head_size} and {spec.head_size_v}"

@@ -60,7 +60,7 @@ class AttentionSpec(NamedTuple):
     block_stride_alignment: int | str | None = None
     """Bytes that the stride of blocks is a multiple of, or `64n`: whole kernel blocks of up to 64 tokens (0.33)."""
     view_block_size: int | None = None
-    """The document's `storage_block_size`: tokens of a kernel block in the view, whatever the kernels ask for (0.30)."""
+    """The document's `storage_block_size`: tokens of a kernel block in the view, if not the kernels' (0.30)."""
     marks: tuple[tuple[str, Any], ...] = ()
     """Fields that move no byte and only tell specs apart."""
 

@@ -89,8 +89,9 @@ def _resized(cache: Cache, tensor: Tensor, blocks: int) -> Tensor:
     if any(length % blocks for length in lengths):
         raise Unknown((*TENSORS, tensor.id), "a size", "sizes of whole blocks to change their number")
     size, layer_stride, offset = (length // blocks * cache.num_blocks for length in lengths)
-    moved = {"layer_stride": layer_stride, "offset": offset} if by_region else {}
-    return tensor._replace(size=size, **moved)
+    if not by_region:
+        return tensor._replace(size=size)
+    return tensor._replace(size=size, layer_stride=layer_stride, offset=offset)
 
 
 def kernel_block_sizes_of_dense(cache: Cache) -> tuple[int, ...]:

@@ -1,4 +1,7 @@
-"""Each layer's `[B, H, N, C]` view of the one backing allocation (`allocate_kv_cache`, `create_kv_cache_views`, 0.29 on)."""
+"""Each layer's `[B, H, N, C]` view of the one backing allocation.
+
+Follows `allocate_kv_cache` and `create_kv_cache_views` (0.29 on).
+"""
 
 from __future__ import annotations
 
@@ -67,8 +70,8 @@ class Viewer(NamedTuple):
         page = prod(layer_shape(spec, 1)[1:])
         if tensor.block_stride != page:
             text = (
-                f"blocks lie {tensor.block_stride} bytes apart under {self.layout.name} and hold {page}, so they cannot "
-                f"be split into {ratio} kernel blocks each"
+                f"blocks lie {tensor.block_stride} bytes apart under {self.layout.name} and hold {page}, so they "
+                f"cannot be split into {ratio} kernel blocks each"
             )
             raise Refused("ValueError", text, function="create_kv_cache_views", kind="split-block")
         if page % ratio:
