@@ -1,19 +1,67 @@
 """Write `kvinspect/engine/catalogue/<release>.json`: what a vLLM release's backends and specs answer, as data.
 
-    python tools/catalogue.py FACTS.json OUT_DIR
+    python tools/catalogue.py OUT_DIR
 
-FACTS.json holds what the release's backend classes answered on every platform and compute capability. The rest is
-asked here, of the vLLM that this Python imports, which has to be the release of the facts: the fields of its KV cache
-specs, and which block sizes a shape function refuses.
+Asked of the vLLM that this Python imports; neither its compiled parts nor a device are needed (`pretend.py`). Each
+platform and compute capability is asked by a process of its own (`observe.py`), for many answers are settled when a
+module is imported. An answer that is not the same everywhere becomes rules; where it hangs on more than the device, the
+rule behind it stands here, and has to agree with what was observed.
 """
 
 import dataclasses
 import inspect
 import json
 import pathlib
+import subprocess
 import sys
 
+import pretend
 from selection import selection
+
+PLACES = (
+    ("cuda", "8.0"), ("cuda", "9.0"), ("cuda", "10.0"), ("cuda", "12.0"), ("rocm", "9.4"), ("rocm", "9.5"),
+    ("xpu", None), ("cpu", None),
+)  # fmt: skip
+OBSERVE = pathlib.Path(__file__).with_name("observe.py")
+
+
+def observed():
+    """What every backend answers at every place: a fact that is the same everywhere once, else by where it is so."""
+    found = [observed_at(*place) for place in PLACES]
+    rows = zip(*(one["backends"] for one in found), strict=True)
+    places = [one["place"] for one in found]
+    return {
+        "cache_dtypes": found[0]["cache_dtypes"],
+        "backends": [merged(list(zip(places, several, strict=True))) for several in rows],
+    }
+
+
+def observed_at(platform, capability):
+    command = [sys.executable, str(OBSERVE), platform, *([capability] if capability else [])]
+    run = subprocess.run(command, capture_output=True, text=True)
+    if run.returncode:
+        raise SystemExit(run.stderr)
+    return json.loads(run.stdout.splitlines()[-1])
+
+
+def merged(rows):
+    """One backend's answers at all places as one; it may be missing at some."""
+    first = rows[0][1]
+    out = {key: first[key] for key in ("name", "enum", "class", "module")}
+    there = [(place, row) for place, row in rows if "unavailable" not in row]
+    missing = [place for place, row in rows if "unavailable" in row]
+    if not there:
+        return {**out, "unavailable": first["unavailable"]}
+    if missing:
+        out["not_importable_on"] = missing
+    for key in dict.fromkeys(key for _, row in there for key in row if key not in out):
+        groups = {}
+        for place, value in [(place, row[key]) for place, row in there if key in row]:
+            groups.setdefault(json.dumps(value), (value, []))[1].append(place)
+        values = list(groups.values())
+        out[key] = values[0][0] if len(values) == 1 else {"varies": [{"on": on, "value": v} for v, on in values]}
+    return out
+
 
 CAPABILITIES = (
     "is_mla",
@@ -281,6 +329,29 @@ def flash_attn_sizes(backend):
     return out
 
 
+FLASH_ATTN_VERSIONS = [
+    {"if": {"platform": "xpu"}, "value": 2},
+    {"if": {"platform": "rocm"}, "value": None},
+    {"if": {"attention_config.flash_attn_version": "set"}, "value": "as set (3 is not taken on 10.x and up)"},
+    {"if": {"capability_family": 9}, "value": 3},
+    {"if": {"capability_family": 10}, "value": 4},
+    {"value": 2},
+]
+"""The FlashAttention that is chosen when its backend is imported (`get_flash_attn_version`)."""
+
+
+def flash_attn_support(row):
+    """FlashAttention's support by its version, read off the places that choose one."""
+    by_place = {}
+    for group in row["cudagraph"]["varies"]:
+        by_place.update({(p["platform"], p["capability"]): group["value"]["default"] for p in group["on"]})
+    always = [version for version, at in ((3, "9.0"), (4, "10.0")) if by_place["cuda", at] == "ALWAYS"]
+    found = [{"if": {"flash_attn_version": always if len(always) > 1 else always[0]}, "value": "ALWAYS"}]
+    if by_place["xpu", None] == "ALWAYS":
+        found.append({"if": {"platform": "xpu"}, "value": "ALWAYS"})
+    return {"rules": [*found, {"value": by_place["cuda", "8.0"]}]}
+
+
 UNCLAMPED = {"unclamped_window": True}
 """A layer has a sliding window at which the model does not cut the ranges that attend both ways."""
 
@@ -306,9 +377,10 @@ def cudagraph(row, backend):
         return flashinfer_support(backend)
     if row["cudagraph"].get("builder") == "CompositeAttentionMetadataBuilder":
         return {"rules": [{"if": UNCLAMPED, "value": "NEVER"}, {"value": row["cudagraph"]["default"]}]}
-    support = row.get("cudagraph_conditions") or flashinfer_before(row, backend)
-    if support:
-        return {"rules": [{**({"if": r["if"]} if r["if"] else {}), "value": r["level"]} for r in support]}
+    if row["name"] == "FLASHINFER":
+        return flashinfer_before(backend)
+    if row["name"] in ("FLASH_ATTN", "FLASH_ATTN_DIFFKV"):
+        return flash_attn_support(row)
     if "cases" in row["cudagraph"]:
         return by_case(row["cudagraph"])
     value = rules(row["cudagraph"])
@@ -317,19 +389,18 @@ def cudagraph(row, backend):
     return value["default"]
 
 
-def flashinfer_before(row, backend):
-    """FlashInfer's support in 0.28 and 0.29, which the facts of 0.29 hold no rules for."""
-    if row["name"] != "FLASHINFER":
-        return None
-    single = "UNIFORM_SINGLE_TOKEN_DECODE"
+def flashinfer_before(backend):
+    """FlashInfer's support up to 0.29; each release that asks for more names it in its function."""
+    source = inspect.getsource(backend.get_builder_cls().get_cudagraph_support)
+    single, uniform = "UNIFORM_SINGLE_TOKEN_DECODE", "UNIFORM_BATCH"
     served = {"q_heads_divisible": True, "use_trtllm_attention": "unset", "trtllm_kernels": True}
-    return [
-        {"if": {"capability": "9.0"}, "level": single},
-        {"if": {"capability_family": 12, "decode_context_parallel_size": ">1"}, "level": single},
-        {"if": {**served, "capability_family": 12}, "level": "UNIFORM_BATCH"},
-        {"if": {**served, "capability_family": 10, "use_non_causal": False}, "level": "UNIFORM_BATCH"},
-        {"if": {}, "level": single},
-    ]
+    out = [{"if": {"capability": "9.0"}, "value": single}]
+    if "family(120)" in source:
+        out.append({"if": {"capability_family": 12, "decode_context_parallel_size": ">1"}, "value": single})
+        out.append({"if": {"capability_family": 12, **served}, "value": uniform})
+    causal = {"use_non_causal": False} if "use_non_causal" in source else {}
+    out.append({"if": {"capability_family": 10, **served, **causal}, "value": uniform})
+    return {"rules": [*out, {"value": single}]}
 
 
 def by_case(observed):
@@ -394,36 +465,30 @@ def classes():
     from vllm.v1.attention.backends import registry
 
     out = {}
-    for enum in (registry.AttentionBackendEnum, registry.MambaAttentionBackendEnum):
-        for name, member in enum.__members__.items():
+    for family in (registry.AttentionBackendEnum, registry.MambaAttentionBackendEnum):
+        for name, member in family.__members__.items():
             try:
-                out[enum.__name__, name] = LOAD(member.get_class)
+                out[family.__name__, name] = pretend.load(member.get_class)
             except Exception:
                 continue
     return out
 
 
-def LOAD(getter):
-    return getter()
-
-
-def collect(facts):
-    """The whole catalogue of a release."""
+def collect():
+    """The whole catalogue of the release on the path."""
+    facts = observed()
+    pretend.be("cuda", "9.0")
     import vllm.v1.kv_cache_interface as interface
 
-    found = classes()
-    backends = {}
+    found, backends = classes(), {}
     for row in facts["backends"]:
         name = row["name"] if row["name"] not in backends else f"{row['name']}_MAMBA"
         backends[name] = entry(row, found.get((row["enum"], row["name"])))
-    version = next(c for c in facts["cudagraph_general"] if "flash_attn_version" in c["what"])
     return {
-        "release": facts["engine"],
+        "release": pretend.version(),
         "cache_dtypes": facts["cache_dtypes"],
         "kv_quant_modes": quant_modes(),
-        "flash_attn_version": [
-            {**({"if": c["if"]} if c["if"] else {}), "value": c["version"]} for c in version["cases"]
-        ],
+        "flash_attn_version": FLASH_ATTN_VERSIONS,
         "selection": selection(),
         "spec_classes": spec_classes(interface),
         "backends": backends,
@@ -449,10 +514,10 @@ def text(catalogue):
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
-def main(facts_path, out_dir):
-    facts = json.loads(pathlib.Path(facts_path).read_text(encoding="utf-8"))
-    out = pathlib.Path(out_dir) / f"{facts['engine']}.json"
-    out.write_text(text(collect(facts)), encoding="utf-8")
+def main(out_dir):
+    found = collect()
+    out = pathlib.Path(out_dir) / f"{found['release']}.json"
+    out.write_text(text(found), encoding="utf-8")
     print(out)
 
 

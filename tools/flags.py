@@ -2,8 +2,8 @@
 
     python tools/flags.py OUT_DIR
 
-Asked of the parser of the vLLM that this Python imports. Of a flag: whether it takes a value, a list or JSON, its
-choices, and whether `--no-…` switches it off.
+Asked of the parser of the vLLM that this Python imports, as on a machine with a CUDA device. Of a flag: whether it takes
+a value, a list or JSON, its choices, and whether `--no-…` switches it off.
 """
 
 import argparse
@@ -11,6 +11,8 @@ import importlib.util
 import json
 import pathlib
 import sys
+
+import pretend
 
 HOMES = ("openai", "launchers", "common")
 """The folders of `vllm/entrypoints` in which releases keep the flags of `vllm serve`, the oldest first."""
@@ -64,14 +66,13 @@ def drops_false():
 
 
 def main(out_dir):
-    import vllm.version
-
+    pretend.be("cuda", "9.0")
     rows = {}
     for action in parser()._actions:
         names = [name for name in action.option_strings if name.startswith("--")]
         if names:
             rows[names[0]] = facts(action)
-    release = vllm.version.__version__.partition("+")[0]
+    release = pretend.version()
     lines = ",\n".join(f"  {json.dumps(name)}: {json.dumps(row)}" for name, row in sorted(rows.items()))
     head = f'{{\n "release": {json.dumps(release)},\n "false": "{"dropped" if drops_false() else "negates"}",\n'
     out = pathlib.Path(out_dir) / f"{release}.json"

@@ -95,7 +95,10 @@ def test_every_backend_packs_a_spec_as_it_did(version):
                     assert "error" in expected, (row["name"], cache_dtype)
                     continue
                 told = {key: getattr(packed, key) for key in PACKED if getattr(packed, key) != getattr(spec, key)}
-                assert told == {key: value for key, value in expected.items() if key in PACKED}, (row["name"], cache_dtype)
+                assert told == {key: value for key, value in expected.items() if key in PACKED}, (
+                    row["name"],
+                    cache_dtype,
+                )
 
 
 PACKED = ("num_head_slots", "state_content_bytes", "block_stride_alignment")

@@ -78,9 +78,7 @@ def test_strides_are_above_zero():
 @given(st.lists(st.tuples(specs, small), min_size=1, max_size=3), small, layouts, st.booleans())
 def test_the_layers_of_a_group_never_meet(rows, blocks, layout, aligned):
     names = iter("abcdefghijklmnop")
-    groups = [
-        KVCacheGroup(i, tuple(next(names) for _ in range(count)), spec) for i, (spec, count) in enumerate(rows)
-    ]
+    groups = [KVCacheGroup(i, tuple(next(names) for _ in range(count)), spec) for i, (spec, count) in enumerate(rows)]
     room = Room(blocks, layout, page_by_slots, aligned)
     pages = {page_by_slots(spec) for spec, _ in rows}
     try:
@@ -179,9 +177,7 @@ def test_overlaid_layers_are_judged_as_by_counting_every_byte(rows):
 
 def meet(first, second, apart):
     """Whether two blocks share a byte, two of different IDs only if `apart`."""
-    return any(
-        bytes_of(first, i) & bytes_of(second, j) for i in range(3) for j in range(3) if not apart or i != j
-    )
+    return any(bytes_of(first, i) & bytes_of(second, j) for i in range(3) for j in range(3) if not apart or i != j)
 
 
 def bytes_of(pattern, block):
