@@ -2,8 +2,8 @@
 
     python tools/flags.py OUT_DIR
 
-Asked of the parser of the vLLM that this Python imports, as on a machine with a CUDA device. Of a flag: whether it takes
-a value, a list or JSON, its choices, and whether `--no-…` switches it off.
+Asked of the parser of the vLLM that this Python imports, as on a machine with a CUDA device. Of a flag: whether it
+takes a value, a list or JSON, its choices, and whether `--no-…` switches it off.
 """
 
 import argparse

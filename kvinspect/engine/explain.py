@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from kvinspect.document.document import Tensor
+from kvinspect.engine.backends import fits
 from kvinspect.engine.cache import Cache
 from kvinspect.engine.groups import KVCacheGroup
 from kvinspect.engine.specs import UniformTypeSpecs
@@ -68,6 +69,8 @@ def _choice(cache: Cache, group: KVCacheGroup, size: int) -> str:
         return "state-space blocks are never split"
     names = " and ".join(dict.fromkeys(member.backend.name for member in cache.attention[group.id]))
     manager = group.spec.block_size
+    if size == manager and not all(fits(size, m.backend.sizes_for(m.spec)) for m in cache.attention[group.id]):
+        return "kept whole, because pages of other layers lie between its blocks"
     if size == manager:
         return f"the manager's block size, which {names} takes" if names else "the manager's block size"
     ratio = manager // size

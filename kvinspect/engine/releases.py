@@ -18,6 +18,8 @@ from kvinspect.engine import cache as own
 from kvinspect.engine import catalogue, explain, judge, pages, placement, reshape
 from kvinspect.engine.backends import Backend
 from kvinspect.engine.cudagraph import capture
+from kvinspect.engine.cudagraph import start_up as configured
+from kvinspect.engine.cudagraph.start_up import StartUpRule
 from kvinspect.engine.layout import steps
 from kvinspect.engine.mm_prefix import ranges
 from kvinspect.engine.mm_prefix.ranges import Span
@@ -44,6 +46,8 @@ class Release:
     """Encoder layers outside the KV cache count when CUDA graph support is narrowed."""
     capture_limit: Callable[[str | None], int]
     """Tokens of the largest batch that is captured by default, by compute capability."""
+    start_up: tuple[StartUpRule, ...]
+    """What the configuration does to the requested CUDA graph mode, in order."""
     mm_spans: Callable[[RequestEntry, MultimodalEntry], Iterator[Span]]
     """The spans of a request's image and video tokens."""
     storage: Storage
@@ -93,6 +97,7 @@ _0_25: dict[str, Any] = {
     "page_aligned_step": False,
     "encoder_groups_narrow": False,
     "capture_limit": capture.limit_of_all,
+    "start_up": (configured.nothing_uncompiled, configured.decodes_of_encoder_decoder, configured.nothing_on_cpu),
     "mm_spans": ranges.spans_of,
     "storage": OWN_ALLOCATIONS,
 }
@@ -113,9 +118,14 @@ _0_28 = {
     "capture_limit": capture.limit_by_device,
 }
 _0_29 = {**_0_28, "page_aligned_step": False, "storage": ONE_BACKING}
-_0_30 = {**_0_29, "storage": ONE_BACKING._replace(tensors=steps.tensors_with_index)}
-_0_33 = {
+_0_30 = {
     **_0_29,
+    "start_up": (configured.decodes_uncompiled, *_0_29["start_up"][1:]),
+    "storage": ONE_BACKING._replace(tensors=steps.tensors_with_index),
+}
+_0_33 = {
+    **_0_30,
+    "start_up": (*_0_30["start_up"], configured.nothing_stock_compiled),
     "customized_spec": pages.customized_splittable,
     "mm_spans": ranges.spans_of_model,
     "storage": ONE_BACKING._replace(
