@@ -46,6 +46,8 @@ class Release:
     """Encoder layers outside the KV cache count when CUDA graph support is narrowed."""
     capture_limit: Callable[[str | None], int]
     """Tokens of the largest batch that is captured by default, by compute capability."""
+    decode_sizes: capture.DecodeSizes
+    """Sizes of decodes that are captured beside the others."""
     start_up: tuple[StartUpRule, ...]
     """What the configuration does to the requested CUDA graph mode, in order."""
     mm_spans: Callable[[RequestEntry, MultimodalEntry], Iterator[Span]]
@@ -97,6 +99,7 @@ _0_25: dict[str, Any] = {
     "page_aligned_step": False,
     "encoder_groups_narrow": False,
     "capture_limit": capture.limit_of_all,
+    "decode_sizes": capture.no_decodes,
     "start_up": (configured.nothing_uncompiled, configured.decodes_of_encoder_decoder, configured.nothing_on_cpu),
     "mm_spans": ranges.spans_of,
     "storage": OWN_ALLOCATIONS,
@@ -117,7 +120,12 @@ _0_28 = {
     "page_aligned_step": True,
     "capture_limit": capture.limit_by_device,
 }
-_0_29 = {**_0_28, "page_aligned_step": False, "storage": ONE_BACKING}
+_0_29 = {
+    **_0_28,
+    "page_aligned_step": False,
+    "decode_sizes": capture.decodes_of_several_tokens,
+    "storage": ONE_BACKING,
+}
 _0_30 = {
     **_0_29,
     "start_up": (configured.decodes_uncompiled, *_0_29["start_up"][1:]),
@@ -125,6 +133,7 @@ _0_30 = {
 }
 _0_33 = {
     **_0_30,
+    "decode_sizes": capture.decodes_of_all,
     "start_up": (*_0_30["start_up"], configured.nothing_stock_compiled),
     "customized_spec": pages.customized_splittable,
     "mm_spans": ranges.spans_of_model,

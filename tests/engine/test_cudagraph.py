@@ -10,9 +10,16 @@ from hypothesis import strategies as st
 import kvinspect
 from conftest import ROOT
 from kvinspect import AttentionCGSupport, AttentionCGSupportInfo, CUDAGraphMode
+from kvinspect.document.model import CompilationEntry
 from kvinspect.engine import releases
 from kvinspect.engine.cudagraph.advice import Asked, advise
-from kvinspect.engine.cudagraph.capture import Batches, capture_sizes, captured
+from kvinspect.engine.cudagraph.capture import (
+    Batches,
+    capture_sizes,
+    captured,
+    decodes_of_all,
+    decodes_of_several_tokens,
+)
 from kvinspect.engine.cudagraph.decide import decide
 from kvinspect.engine.cudagraph.resolve import Request, resolve
 from kvinspect.engine.cudagraph.start_up import running
@@ -300,3 +307,13 @@ def test_without_compilation_decodes_are_captured_from_0_30_on():
 def test_stock_compilation_has_no_graphs_from_0_33_on():
     document = uncompiled("STOCK_TORCH_COMPILE", "FULL_DECODE_ONLY")
     assert ran(document, "0.30", "0.33") == ["FULL_DECODE_ONLY", "NONE"]
+
+
+def test_decodes_have_sizes_of_their_own_from_0_29_on():
+    written = CompilationEntry()
+    several, one = Batches(20, 8192, 3), Batches(300, 8192, 1)
+    assert {3, 6, 12, 24, 48, 60} <= set(capture_sizes(written, several, 512, decodes_of_several_tokens))
+    assert 60 not in capture_sizes(written, several, 512)
+    assert 300 in capture_sizes(written, one, 512, decodes_of_all)
+    assert 300 not in capture_sizes(written, one, 512, decodes_of_several_tokens)
+    assert capture_sizes(CompilationEntry(max_cudagraph_capture_size=8), several, 512, decodes_of_all) == (1, 2, 4, 8)
