@@ -88,6 +88,8 @@ def _document(source: Source, settings: Settings, engine: str | None) -> tuple[s
         return release.version, list(_checked(subject, "document", source, place))
     except DocumentError as error:
         return "", list(as_findings(error.errors))
+    except Unknown as unknown:
+        return "", list(as_findings(source.placed([unknown.problem])))
     except Intricate as error:
         problem = Problem(("kv_cache_config",), message=f"cannot be judged: {error}", kind="intricate")
         return "", list(as_findings(source.placed([problem])))
