@@ -7,16 +7,22 @@ choices, and whether `--no-…` switches it off.
 """
 
 import argparse
+import importlib.util
 import json
 import pathlib
 import sys
 
 
+HOMES = ("openai", "launchers", "common")
+"""The folders of `vllm/entrypoints` in which releases keep the flags of `vllm serve`, the oldest first."""
+
+
 def parser():
-    from vllm.entrypoints.openai.cli_args import make_arg_parser
     from vllm.utils.argparse_utils import FlexibleArgumentParser
 
-    return make_arg_parser(FlexibleArgumentParser())
+    names = (f"vllm.entrypoints.{home}.cli_args" for home in HOMES)
+    name = next(name for name in names if importlib.util.find_spec(name))
+    return importlib.import_module(name).make_arg_parser(FlexibleArgumentParser())
 
 
 def facts(action):

@@ -21,7 +21,12 @@ class Reason(NamedTuple):
 
 def reasons(cache: Cache) -> tuple[Reason, ...]:
     """The reasons of a cache whose groups have been built."""
-    return (*_layout(cache), *_pages(cache), *_kernel_blocks(cache), *_placement(cache))
+    return cache.release.storage.reasons(cache)
+
+
+def own_reasons(cache: Cache) -> tuple[Reason, ...]:
+    """Of allocations of their own (0.25 to 0.28)."""
+    return (*_layout(cache), *pages(cache), *kernel_blocks(cache), *_placement(cache))
 
 
 def _layout(cache: Cache) -> Iterator[Reason]:
@@ -36,7 +41,8 @@ def _layout(cache: Cache) -> Iterator[Reason]:
     yield Reason("layout", text, "get_required_kv_cache_layout, VLLM_KV_CACHE_LAYOUT")
 
 
-def _pages(cache: Cache) -> Iterator[Reason]:
+def pages(cache: Cache) -> Iterator[Reason]:
+    """How many bytes a page of each group has."""
     for group in cache.groups:
         specs = dict.fromkeys(group.spec_of(layer) for layer in group.layer_names)
         sizes = ", ".join(str(cache.page_size_bytes(spec)) for spec in specs)
@@ -46,7 +52,8 @@ def _pages(cache: Cache) -> Iterator[Reason]:
         yield Reason("page size", text, "page_size_bytes")
 
 
-def _kernel_blocks(cache: Cache) -> Iterator[Reason]:
+def kernel_blocks(cache: Cache) -> Iterator[Reason]:
+    """The kernel block size of each group."""
     if cache.document.model.kernel_block_sizes is not None:
         yield Reason("kernel blocks", f"{list(cache.kernel_block_sizes)}: the document says so", "kernel_block_sizes")
         return
