@@ -54,6 +54,10 @@ def grouped(specs: Specs, deployment: Deployment, steps: Steps) -> Grouping:
     if steps.packs_latents(specs, steps):
         why = "latent layers with windows of several sizes are packed side by side in each block"
         return Grouping(latent_groups(specs, steps), "packed", why, specs)
+    indexed = steps.indexed(specs, steps)
+    if indexed is not None:
+        why = "states lie on the pages of latents, and the pages of their index beside them"
+        return Grouping(_numbered(indexed), "latent_index", why, specs)
     hidden = {layer: spec for layer, spec in specs.items() if spec.kind == "hidden_state_cache"}
     rest = {layer: spec for layer, spec in specs.items() if layer not in hidden}
     packed = packed_groups(rest, deployment, steps)

@@ -18,6 +18,7 @@ from kvinspect.planning import (
     capacity,
     deployment,
     grouping,
+    indexed,
     inputs,
     latents,
     log_lines,
@@ -51,6 +52,7 @@ class Steps:
     tensors: Callable[[Sequence[KVCacheGroup], int, Deployment, Steps], tuple[Tensor, ...]]
     needed_bytes: Callable[[Sequence[KVCacheGroup], Deployment, Steps], int]
     usable: Callable[[Sequence[KVCacheGroup], int, Deployment, Steps], int]
+    indexed: Callable[[Specs, Steps], indexed.NamedGroups | None]
     splits_freely: packed.SplitsFreely
     room_for_hidden: Callable[[grouping.LayerGroups, Specs, Steps], grouping.LayerGroups]
     packs_latents: Callable[[Specs, Steps], bool]
@@ -89,6 +91,7 @@ _0_25: dict[str, Any] = {
     "tensors": capacity.tensors_of_allocations,
     "needed_bytes": requests.needed_by_group,
     "usable": memory.all_of_it,
+    "indexed": indexed.no_rule,
     "splits_freely": packed.states_alone,
     "room_for_hidden": grouping.pages_as_they_are,
     "fallback": promote.no_fallback,
@@ -140,12 +143,14 @@ _0_29 = {
 _0_30 = {
     **_0_29,
     "tensors": backing.tensors_with_index,
+    "indexed": indexed.states_on_latents,
     "splits_freely": packed.states_and_windows,
     "room_for_hidden": grouping.pages_for_one_token,
     "log_lines": log_lines.line_with_device,
 }
 _0_33 = {
     **_0_30,
+    "indexed": indexed.no_rule,
     "deployment": deployment.of_resident_states,
     "without_hybrid_manager": promote.promoted_by_sharding,
     "layout": backing.layout_of_backends_and_sharding,
