@@ -203,8 +203,16 @@ def _renamed(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _marks(given: Mapping[str, Any]) -> dict[str, Any]:
-    found = tuple(sorted((key, value) for key, value in given.items() if key in MARKS and key != "is_draft"))
+    said = {key: value for key, value in given.items() if key in MARKS and value not in (None, False, 0, "sparse")}
+    found = tuple(sorted((key, value) for key, value in said.items() if key != "is_draft"))
     return {"marks": found} if found else {}
+
+
+def field_of(spec: LayerSpec, name: str) -> Any:
+    """The value of a field that a release's class calls `name`; None for one that says nothing of the cache."""
+    if name in MARKS:
+        return dict(spec.marks).get(name)
+    return getattr(spec, name if isinstance(spec, MambaSpec) else RENAMED.get(name, name), None)
 
 
 def _mamba(given: dict[str, Any], catalogue: Mapping[str, Any], path: Path) -> MambaSpec:
