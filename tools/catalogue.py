@@ -216,6 +216,9 @@ def entry(row, backend):
     out["indexes_kv_by_block_stride"] = {
         layout: orders[f"{layout} indexes_kv_by_block_stride"] for layout in ("NHD", "HND")
     }
+    with_layers = {layout: orders[f"{layout}+layers"] for layout in ("NHD", "HND")}
+    if any(with_layers.values()):
+        out["kv_cache_stride_order_with_layers"] = with_layers
     out["supported_kernel_block_sizes"] = block_sizes(row)
     out["required_kv_cache_layout"] = rules(row["required_kv_cache_layout"])
     if hasattr(backend, "set_head_size_v"):

@@ -41,10 +41,9 @@ def ask(origin: Origin, key: str, command: str, engine: str | None, num_blocks: 
     """A document with the key that a command needs, and the release whose rules apply."""
     loaded = load(origin)
     loaded.require(key, command)
-    _known_runner(loaded)
     with placed(loaded):
         called, version, why = releases.chosen(engine, loaded.model.engine)
-    release = releases.release(version)
+    release = releases.release(version, "v1" if loaded.model.model_runner == "v1" else "v2")
     unknown = [name.problem for name in unknown_names(loaded, release)]
     if unknown:
         raise DocumentError(loaded.source.placed(unknown))

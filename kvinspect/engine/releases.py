@@ -13,18 +13,20 @@ from functools import cache
 from typing import Any
 
 from kvinspect.document.problem import Path
-from kvinspect.engine import catalogue, pages, placement, reshape
+from kvinspect.engine import across_layers, blocks_first, catalogue, pages, placement, reshape
 from kvinspect.engine.backends import Backend
 from kvinspect.engine.cudagraph import capture
 from kvinspect.engine.refusal import Unknown
-from kvinspect.engine.specs import LayerSpec
+from kvinspect.engine.specs import AttentionSpec, LayerSpec
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Release:
-    """A vLLM release: its catalogue and its steps. There is one object for each release."""
+    """A vLLM release and one of its model runners: the catalogue and the steps. There is one object for each."""
 
     version: str
+    runner: str
+    """`v1` for `vllm/v1/worker/gpu_model_runner.py`, `v2` for `vllm/v1/worker/gpu`."""
     catalogue: Mapping[str, Any]
     aligned_spec: Callable[[LayerSpec], LayerSpec]
     customized_spec: Callable[[LayerSpec, Backend], LayerSpec]
@@ -38,6 +40,10 @@ class Release:
     """Encoder layers outside the KV cache count when CUDA graph support is narrowed."""
     capture_limit: Callable[[str | None], int]
     """Tokens of the largest batch that is captured by default, by compute capability."""
+    encoder_only_last: bool = False
+    """Encoder-only layers never reach the planner: the runner puts them into a last group without a cache."""
+    model_step: blocks_first.ModelStep | None = None
+    """The layout step where it is one for the whole model, in place of the alignment of each allocation."""
 
     @property
     def name(self) -> str:
@@ -59,6 +65,8 @@ _0_25: dict[str, Any] = {
         state_parts=reshape.views_by_state,
         cache_dtype_of=reshape.quantised_or_turboquant,
         packed_shape=reshape.packed_as_shaped,
+        kernel_blocks=reshape.blocks_of_states,
+        has_views=reshape.sized_groups,
     ),
     "hybrid_step": True,
     "page_aligned_step": False,
@@ -84,11 +92,33 @@ _0_28 = {
 _STEPS = {"0.25": _0_25, "0.26": _0_26, "0.27": _0_27, "0.28": _0_28}
 
 
+def _older(steps: dict[str, Any], across: Callable[[AttentionSpec], bool]) -> dict[str, Any]:
+    """What the older runner of a release does in place of the newer one's steps."""
+    views = steps["reshape"]._replace(
+        cache_dtype_of=reshape.quantised_by_spec,
+        kernel_blocks=reshape.blocks_of_tokens,
+        has_views=reshape.all_but_one_group,
+        across_layers=across,
+        shares_at="allocate",
+    )
+    own = {"hybrid_step": False, "page_aligned_step": False, "encoder_groups_narrow": True, "encoder_only_last": True}
+    return {**steps, **own, "reshape": views, "model_step": blocks_first.everywhere}
+
+
+_V1_STEPS = {
+    "0.25": _older(_0_25, across_layers.by_block_stride),
+    "0.26": _older(_0_26, across_layers.by_block_stride),
+    "0.27": _older(_0_27, across_layers.without_inline_scales),
+    "0.28": _older(_0_28, across_layers.without_inline_scales),
+}
+_RUNNERS = {"v1": _V1_STEPS, "v2": _STEPS}
+
+
 @cache
-def release(version: str) -> Release:
-    """The release of a version that the catalogue holds."""
-    steps = _STEPS[_minor(version)]
-    return Release(version=version, catalogue=catalogue.read(version), **steps)
+def release(version: str, runner: str = "v2") -> Release:
+    """The release of a version that the catalogue holds, with the steps of one of its model runners."""
+    steps = _RUNNERS[runner][_minor(version)]
+    return Release(version=version, runner=runner, catalogue=catalogue.read(version), **steps)
 
 
 def known(word: str, path: Path = ()) -> str:

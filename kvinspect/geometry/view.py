@@ -115,6 +115,13 @@ class StridedView:
         shape = (*self.shape[:dim], max(stop - start, 0), *self.shape[dim + 1 :])
         return replace(self, shape=shape, storage_offset=self.storage_offset + start * self.stride[dim])
 
+    def select(self, dim: int, index: int) -> StridedView:
+        """One entry of a dim, as `tensor.select(dim, index)`; the dim is gone."""
+        one = self.slice(dim, index, index + 1)
+        return replace(
+            one, shape=one.shape[:dim] + one.shape[dim + 1 :], stride=one.stride[:dim] + one.stride[dim + 1 :]
+        )
+
     def permute(self, order: Ints) -> StridedView:
         """The dims in another order.
 
