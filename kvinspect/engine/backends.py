@@ -105,7 +105,7 @@ class Backend(NamedTuple):
         return tuple(order)
 
     def order_with_layers(self, layout: str, ndim: int) -> tuple[int, ...]:
-        """The dims of `[layers, …]` in memory order. Raises Refused where the backend's order is none of `ndim` dims."""
+        """The dims of `[layers, …]` in memory order. Raises Refused where the backend's order has other dims."""
         order = self.entry.get("kv_cache_stride_order_with_layers", {}).get(layout)
         if order is None:
             return tuple(range(ndim))

@@ -43,5 +43,4 @@ def _spec(found: Sequence[KVCacheGroup]) -> AttentionSpec:
         text = "the encoder-only layers differ in their heads, and the runner takes one spec for all of them"
         raise Refused("AssertionError", text, function=FUNCTION, path=found[1].path)
     first = specs[0]
-    plain = {"num_kv_heads": first.num_kv_heads, "head_size": first.head_size, "head_size_v": first.head_size}
-    return AttentionSpec(KIND, first.block_size, dtype=first.dtype, **plain)
+    return AttentionSpec(KIND, first.block_size, first.num_kv_heads, first.head_size, first.head_size, first.dtype)

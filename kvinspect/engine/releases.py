@@ -106,6 +106,7 @@ def _older(steps: dict[str, Any], across: Callable[[AttentionSpec], bool]) -> di
 
 
 _V1_STEPS = {
+    **_STEPS,
     "0.25": _older(_0_25, across_layers.by_block_stride),
     "0.26": _older(_0_26, across_layers.by_block_stride),
     "0.27": _older(_0_27, across_layers.without_inline_scales),

@@ -118,9 +118,8 @@ class StridedView:
     def select(self, dim: int, index: int) -> StridedView:
         """One entry of a dim, as `tensor.select(dim, index)`; the dim is gone."""
         one = self.slice(dim, index, index + 1)
-        return replace(
-            one, shape=one.shape[:dim] + one.shape[dim + 1 :], stride=one.stride[:dim] + one.stride[dim + 1 :]
-        )
+        shape, stride = (row[:dim] + row[dim + 1 :] for row in (one.shape, one.stride))
+        return replace(one, shape=shape, stride=stride)
 
     def permute(self, order: Ints) -> StridedView:
         """The dims in another order.
