@@ -40,6 +40,8 @@ class Release:
     """Encoder layers outside the KV cache count when CUDA graph support is narrowed."""
     capture_limit: Callable[[str | None], int]
     """Tokens of the largest batch that is captured by default, by compute capability."""
+    captured: Callable[..., capture.Captured] = capture.captured
+    """The graphs of a mode, at capture sizes and with the bounds of a batch."""
     encoder_only_last: bool = False
     """Encoder-only layers never reach the planner: the runner puts them into a last group without a cache."""
     model_step: blocks_first.ModelStep | None = None
@@ -102,7 +104,8 @@ def _older(steps: dict[str, Any], across: Callable[[AttentionSpec], bool]) -> di
         shares_at="allocate",
     )
     own = {"hybrid_step": False, "page_aligned_step": False, "encoder_groups_narrow": True, "encoder_only_last": True}
-    return {**steps, **own, "reshape": views, "model_step": blocks_first.everywhere}
+    steps_of_model = {"model_step": blocks_first.everywhere, "captured": capture.captured_in_multiples}
+    return {**steps, **own, **steps_of_model, "reshape": views}
 
 
 _V1_STEPS = {
@@ -120,6 +123,14 @@ def release(version: str, runner: str = "v2") -> Release:
     """The release of a version that the catalogue holds, with the steps of one of its model runners."""
     steps = _RUNNERS[runner][_minor(version)]
     return Release(version=version, runner=runner, catalogue=catalogue.read(version), **steps)
+
+
+def other_runner(of: Release) -> Release | None:
+    """The same release with its other runner, None where both go through the same steps (from 0.29 on)."""
+    minor = _minor(of.version)
+    if _V1_STEPS[minor] is _STEPS[minor]:
+        return None
+    return release(of.version, "v2" if of.runner == "v1" else "v1")
 
 
 def known(word: str, path: Path = ()) -> str:

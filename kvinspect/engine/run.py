@@ -6,6 +6,7 @@ from kvinspect.document.document import Document
 from kvinspect.engine import explain
 from kvinspect.engine.answer import AlignAnswer, LayerAnswer, Setting
 from kvinspect.engine.cache import Cache, build_groups, build_views
+from kvinspect.engine.explain import Reason
 from kvinspect.engine.groups import KVCacheGroup
 from kvinspect.engine.judge import Judged, judge
 from kvinspect.engine.refusal import Refused, stage
@@ -31,7 +32,8 @@ def _answer(cache: Cache, judged: Judged, setting: Setting) -> AlignAnswer:
     layers = tuple(
         _layer(cache, judged, group, layer) for group in cache.groups for layer in (*group.layer_names, *group.sharing)
     )
-    reasons = explain.reasons(cache)
+    why = f"{setting.model_runner}: {setting.model_runner_why}"
+    reasons = (Reason("model runner", why, "use_v2_model_runner"), *explain.reasons(cache))
     return AlignAnswer(setting, layers, judged.tensors, cache.kernel_block_sizes, judged.refusal, reasons)
 
 

@@ -8,11 +8,12 @@ Follows `VllmConfig.use_v2_model_runner` and `_is_default_v2_model_runner_model`
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any, NamedTuple
 
 from kvinspect.document.document import Document
+from kvinspect.document.problem import Path
 from kvinspect.engine.catalogue import FOLDER
 from kvinspect.engine.conditions import holds
 from kvinspect.engine.model_facts import Facts, cases, is_named, open_keys, state_kind
@@ -116,12 +117,11 @@ def _all_listed(rules: Mapping[str, Any], platform: str) -> list[str]:
     return [name for by_platform in lists for name in (by_platform or {}).get(platform, [])]
 
 
-def unfit(document: Document, version: str, runner: str) -> Iterator[str]:
-    """The document's features that a release refuses when this runner is chosen for it."""
+def unfit(document: Document, version: str, runner: str) -> dict[str, Path]:
+    """The document's features that a release refuses when this runner is chosen for it, with where they stand."""
     facts = cases(document, ())[0]
-    for row in rules_of(version)[f"refused_with_{runner}"] or ():
-        if _holds(row, facts):
-            yield row["feature"]
+    rows = rules_of(version)[f"refused_with_{runner}"] or ()
+    return {row["feature"]: tuple(next(iter(row["if"])).split(".")) for row in rows if _holds(row, facts)}
 
 
 def _first(features: Iterable[Mapping[str, Any]], facts: Facts) -> str:
