@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kvinspect
+from conftest import SHARED, lines
 from kvinspect.engine.blocks_first import onto_blocks_first
 from kvinspect.engine.cudagraph.capture import Batches, captured_in_multiples
 from kvinspect.engine.cudagraph.mode import CUDAGraphMode
@@ -257,3 +258,16 @@ def test_a_feature_that_only_the_other_runner_takes_is_found_at_its_key():
     assert finding.path == ("parallel_config", "enable_dbo")
     assert "v2 of vLLM 0.28.0 does not take enable_dbo, v1 does" in finding.message
     assert found(document, model_runner="v1") == []
+
+
+@pytest.mark.shared
+def test_the_short_way_hides_no_disagreement(monkeypatch):
+    import importlib
+
+    rule = importlib.import_module("kvinspect.lint.rules.kv113_runners_disagree")
+    cases = lines(SHARED / "golden" / "align-v1-0.27.1.jsonl")
+    short = [[f.message for f in found(case["document"])] for case in cases]
+    monkeypatch.setattr(rule, "_alike", lambda subject: False)
+    assert [[f.message for f in found(case["document"])] for case in cases] == short
+    assert any(short)
+    assert not all(short)

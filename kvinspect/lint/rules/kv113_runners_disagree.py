@@ -6,10 +6,13 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from kvinspect.document.problem import Path
+from kvinspect.engine.across_layers import asked_for
 from kvinspect.engine.align import REFUSED
+from kvinspect.engine.encoder_only import KIND
 from kvinspect.engine.refusal import Refused
 from kvinspect.engine.releases import other_runner
 from kvinspect.engine.runners import choose, unfit
+from kvinspect.engine.specs import AttentionSpec
 from kvinspect.engine.verdict import collision
 from kvinspect.lint.rule import WARNING, Found, Rule
 from kvinspect.lint.rules._shared import GROUPS
@@ -32,9 +35,10 @@ def check(subject: Subject) -> Iterator[Found]:
     other = other_runner(release)
     if other is None or not subject.has_cache:
         return
-    mine, its = outcome(subject), outcome(Subject(subject.document, other))
-    choice = choose(subject.document, release.version)
+    mine = outcome(subject)
+    its = mine if _alike(subject) else outcome(Subject(subject.document, other))
     if mine and its and mine.word != its.word:
+        choice = choose(subject.document, release.version)
         said = f"model runner {release.runner} of vLLM {release.version} {mine.text}, {other.runner} {its.text}"
         rest = f"judged with {release.runner}, because {choice.why}; {FLAG[other.runner]} picks {other.runner}"
         yield Found(mine.path if mine.word != "sound" else its.path, f"{said}; {rest}")
@@ -43,6 +47,24 @@ def check(subject: Subject) -> Iterator[Found]:
         if feature not in taken:
             text = f"model runner {release.runner} of vLLM {release.version} does not take {feature}"
             yield Found(path, f"{text}, {other.runner} does ({FLAG[other.runner]})")
+
+
+def _alike(subject: Subject) -> bool:
+    """Whether the cache has nothing that the runners treat differently, so that the other need not be asked."""
+    if subject.judged is None or subject.cache is None or asked_for(subject.document):
+        return False
+    sizes, shaper = subject.cache.kernel_block_sizes, subject.cache.shaper
+    return len(sizes) == len(subject.cache.groups) and all(
+        _plain(group.spec) and shaper.block_dim_or_none(group) == 0
+        for group in subject.attention
+        if isinstance(group.spec, AttentionSpec)
+    )
+
+
+def _plain(spec: AttentionSpec) -> bool:
+    """Blocks of whole tokens, and one cache dtype for both runners."""
+    own_dtype = spec.cache_dtype_str is not None or spec.kind in ("tq_full_attention", KIND)
+    return spec.compress_ratio == 1 and not own_dtype
 
 
 def outcome(subject: Subject) -> Outcome | None:
