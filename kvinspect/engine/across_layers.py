@@ -70,9 +70,14 @@ def views(
 
 
 def _num_blocks(shaper: Reshaper, spec: AttentionSpec, tensors: Sequence[Tensor]) -> int:
-    size, page = tensors[0].size, page_size_bytes(spec, shaper.rules.unpadded_page)
-    if any(tensor.size != size for tensor in tensors):
+    sizes, page = {tensor.size for tensor in tensors}, page_size_bytes(spec, shaper.rules.unpadded_page)
+    if len(sizes) != 1:
         raise Refused("AssertionError", "blocks across layers need tensors of one size")
+    if len(shaper.kernel_block_sizes) != 1:
+        raise Refused("AssertionError", "blocks across layers need one kernel block size", path=("kernel_block_sizes",))
+    if page == 0:
+        raise Refused("ZeroDivisionError", "a page has no bytes")
+    size = sizes.pop()
     if size % page:
         raise Refused("AssertionError", f"a tensor's {size} bytes are no whole number of pages of {page} bytes")
     return size // page

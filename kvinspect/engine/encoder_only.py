@@ -22,9 +22,9 @@ def without(groups: Sequence[KVCacheGroup]) -> tuple[KVCacheGroup, ...]:
 
 def last(groups: Sequence[KVCacheGroup]) -> tuple[KVCacheGroup, ...]:
     """The groups with all encoder-only layers together as the last. Raises Refused where their heads differ."""
-    found = [group for group in groups if group.spec.kind == KIND]
+    found = [group for group in groups if group.spec.kind == KIND and group.layer_names]
     if not found:
-        return tuple(groups)
+        return without(groups)
     layers = tuple(layer for group in found for layer in group.layer_names)
     sharing = tuple(layer for group in found for layer in group.sharing)
     merged = found[0]._replace(layer_names=layers, sharing=sharing, spec=_spec(found))

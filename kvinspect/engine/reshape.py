@@ -259,7 +259,9 @@ def quantised_by_spec(spec: AttentionSpec, cache_dtype: str) -> str:
 
 
 def blocks_of_states(spec: AttentionSpec, of_view: int, of_group: int) -> int:
-    """A block is as many kernel blocks as its stored states fill (V2)."""
+    """A block is as many kernel blocks as its stored states fill (V2). Raises Refused where it stores none."""
+    if of_view == 0:
+        raise Refused("ZeroDivisionError", "a block of fewer tokens than the compression takes stores no state")
     return spec.storage_block_size // of_view
 
 

@@ -222,6 +222,35 @@ def test_inline_scales_keep_layers_apart_from_0_27_on(engine, decision):
     assert ask(document)["decision"] == decision
 
 
+@pytest.mark.parametrize("sizes", [[], [16, 16]])
+def test_blocks_across_layers_need_one_kernel_block_size(sizes):
+    answer = ask(across(FULL, kernel_block_sizes=sizes))
+    assert (answer["stage"], answer["reason"]["type"]) == ("allocate", "AssertionError")
+
+
+def test_an_encoder_only_group_without_layers_is_none():
+    answer = ask(rocm(group(FULL, "a", backend="TRITON_ATTN"), group(ENCODER, backend="TRITON_ATTN")))
+    assert [row["layer_name"] for row in answer["layers"]] == ["a"]
+
+
+def test_a_block_without_a_state_is_refused_and_not_our_error():
+    spec = {"kind": "mla_attention", "block_size": 4, "head_size": 64, "dtype": "bfloat16", "compress_ratio": 8}
+    document = {
+        "engine": "0.27",
+        "kv_cache_config": {
+            "num_blocks": 2,
+            "kv_cache_groups": [group({**spec, "page_size_padded": 512}, "a", backend="TRITON_MLA")],
+        },
+        "kernel_block_sizes": [4],
+    }
+    assert ask(document, "v2")["reason"]["type"] == "ZeroDivisionError"
+
+
+def test_an_attention_layer_on_a_state_backend_is_linted_without_a_crash():
+    document = rocm(group(FULL, "a", backend="MAMBA2"))
+    assert all(finding.code.startswith("KV") for finding in kvinspect.lint(document, settings=Settings()).findings)
+
+
 def test_sizes_are_rounded_to_whole_decodes():
     batches = Batches(max_num_seqs=8, max_num_batched_tokens=64, query_len=3)
     mode = CUDAGraphMode.FULL_AND_PIECEWISE
