@@ -444,12 +444,14 @@ def layouts(row):
 def legacy_layouts(row, backend):
     """The backend's own shape and stride orders (up to 0.28)."""
     orders = row["stride_order"]
+    with_layers = {layout: orders[f"{layout}+layers"] for layout in ("NHD", "HND")}
     return {
         "kv_cache_shape": shape_rules(row["kv_cache_shape"], refused_block_sizes(backend)),
         "kv_cache_stride_order": {layout: orders[layout] for layout in ("NHD", "HND")},
         "indexes_kv_by_block_stride": {
             layout: orders[f"{layout} indexes_kv_by_block_stride"] for layout in ("NHD", "HND")
         },
+        **({"kv_cache_stride_order_with_layers": with_layers} if any(with_layers.values()) else {}),
     }
 
 
