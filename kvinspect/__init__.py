@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from kvinspect.api.mm_prefix import mm_prefix
     from kvinspect.api.on_device import InternalError
     from kvinspect.api.plan import plan
+    from kvinspect.api.plan_model import plan_model
     from kvinspect.api.specs import specs
     from kvinspect.device.choose import DeviceError
     from kvinspect.document.document import Document
@@ -50,6 +51,7 @@ __all__ = [
     "load_model",
     "mm_prefix",
     "plan",
+    "plan_model",
     "specs",
 ]
 
@@ -62,6 +64,7 @@ _HOMES = {
     "lint": "api.lint",
     "mm_prefix": "api.mm_prefix",
     "plan": "api.plan",
+    "plan_model": "api.plan_model",
     "InternalError": "api.on_device",
     "DeviceError": "device.choose",
     "Document": "document.document",

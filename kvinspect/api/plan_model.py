@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pathlib
 from collections.abc import Callable, Mapping, Sequence
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kvinspect.api.asking import load
@@ -14,6 +15,7 @@ from kvinspect.models.config import Model
 from kvinspect.models.memory import DEFAULT_UTILISATION, Memory, estimated, parse_size
 from kvinspect.models.weights import Weights, weights_of
 from kvinspect.planning.answer import BackendChoice, ModelOrigin, PlanAnswer
+from kvinspect.planning.inspection import in_order
 from kvinspect.planning.sweep import Axis, SweepAnswer, point_of, points
 
 if TYPE_CHECKING:
@@ -97,14 +99,23 @@ def plan_model(
 def planning_document(stages: Sequence[SpecsAnswer], memory: int) -> dict[str, Any]:
     """The planning document of all pipeline stages, one worker for each of them."""
     documents = [stage.to_planning_document(available_memory=[memory] * len(stages)) for stage in stages]
-    if len(documents) == 1:
-        return documents[0]
     specs = [document["kv_cache_specs"] for document in documents]
+    merged = _in_runs({layer: spec for one in specs for layer, spec in one.items()})
+    if len(documents) == 1:
+        return {**documents[0], "kv_cache_specs": merged}
     shared = [document.get("shared_kv_cache_layers", {}) for document in documents]
-    merged = {layer: spec for one in specs for layer, spec in one.items()}
-    workers = [list(one) for one in specs]
+    workers = [in_order(list(one)) for one in specs]
     together = {alias: target for one in shared for alias, target in one.items()}
     return {**documents[0], "kv_cache_specs": merged, "worker_layers": workers, "shared_kv_cache_layers": together}
+
+
+def _in_runs(specs: Mapping[str, Any]) -> dict[str, Any]:
+    """The layers in their order, neighbours with the same spec as one pattern: fewer entries to read again."""
+    found: dict[str, Any] = {}
+    for _, run in groupby(specs.items(), key=lambda pair: sorted(map(repr, pair[1].items()))):
+        rows = list(run)
+        found.update((pattern, rows[0][1]) for pattern in in_order([layer for layer, _ in rows]))
+    return found
 
 
 class Budget(NamedTuple):

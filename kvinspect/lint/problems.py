@@ -25,6 +25,7 @@ UNJUDGED = (
     "unknown-runner",
     "unreadable",
     "intricate",
+    "limit",
 )
 """The kinds after which nothing can be said about the file."""
 
