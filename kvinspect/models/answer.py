@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from kvinspect.document.words import KIND_OF_WORD
+from kvinspect.models.rules import Rules
 from kvinspect.models.setting import DEFAULT_BATCHED_TOKENS, DEFAULT_SEQS, Setting
 from kvinspect.models.specs import LayerCache, Specs, spec_fields
 
@@ -106,8 +107,26 @@ def scheduler_defaults(setting: Setting) -> tuple[int, int]:
         batched = DEFAULT_BATCHED_TOKENS * twice
         if not setting.chunked_prefill:
             batched = max(setting.max_model_len, batched)
+        batched = max(batched, setting.shape.largest_item)
         batched = min(seqs * setting.max_model_len, batched)
     return batched, seqs if arguments.max_num_seqs else min(seqs, batched)
+
+
+def server_defaults(rules: Rules, memory: int, device_name: str = "") -> dict[str, int]:
+    """The batch sizes that `vllm serve` takes by default on a GPU of so many bytes (`get_batch_defaults`).
+
+    >>> server_defaults(Rules(), 80 << 30)
+    {'max_num_batched_tokens': 8192, 'max_num_seqs': 1024}
+    """
+    small = "a100" in device_name.lower()
+    for least, batched in rules.server_sizes:
+        if memory >= least << 30 and not (small and least < SURELY_LARGE):
+            return {"max_num_batched_tokens": batched, "max_num_seqs": 1024}
+    return {"max_num_batched_tokens": 2048, "max_num_seqs": 256}
+
+
+SURELY_LARGE = 160
+"""GiB from which the device's name does not matter."""
 
 
 def concurrent_batches(setting: Setting) -> int:
@@ -117,7 +136,8 @@ def concurrent_batches(setting: Setting) -> int:
 
 
 def hybrid_manager_is_off(setting: Setting) -> bool:
-    """Whether all layers are managed alike; chunks of attention switch it off where the user does not insist."""
+    """Whether all layers are managed alike; chunks of attention with a draft that reads hidden states need it."""
     wanted = setting.arguments.disable_hybrid_kv_cache_manager
-    needed = setting.platform not in ("cuda", "rocm") or setting.shape.attention_chunk_size is not None
+    drafts = setting.arguments.speculative_method in ("eagle", "eagle3", "mtp", "dflash", "dspark")
+    needed = setting.platform not in ("cuda", "rocm") or (drafts and setting.shape.attention_chunk_size is not None)
     return needed if wanted is None else wanted

@@ -46,8 +46,19 @@ class Chooser:
         if name not in self._backends:
             if name not in self.entries:
                 raise Unknown((), name, "a backend of the release", nearest(name, self.entries), "unknown-backend")
-            self._backends[name] = from_catalogue(name, self.entries[name], self.facts)
+            found = from_catalogue(name, self.entries[name], self.facts)
+            sizes = self._fixed_sizes(name)
+            self._backends[name] = found if sizes is None else found._replace(kernel_block_sizes=sizes)
         return self._backends[name]
+
+    def _fixed_sizes(self, name: str) -> tuple[int | str, ...] | None:
+        """Kernel blocks of FlashAttention where the model's heads fix them, None elsewhere."""
+        size, setting = self.setting.rules.block_of_large_fp8_heads, self.setting
+        large = setting.shape.head_size == 512 and setting.cache_dtype in ("fp8", "fp8_e4m3")
+        if size is None or not large or name not in ("FLASH_ATTN", "TRITON_FLASH_ATTN"):
+            return None
+        fixed = self.facts["capability_family"] == 9 and flash_attention_version(setting, 512) == 4
+        return (size,) if fixed else None
 
     def choose(self, layer: Attention | Latent, cache_dtype: str) -> Choice:
         """The backend of a layer with a cache dtype. Raises DocumentError where none takes it, or not the user's."""
@@ -58,7 +69,17 @@ class Chooser:
         key = (ask, extra)
         if key not in self._chosen:
             self._chosen[key] = self._choose(ask, dict(extra))
+            self._check_made(self._chosen[key].backend, cache_dtype)
         return self._chosen[key]
+
+    def _check_made(self, name: str, cache_dtype: str) -> None:
+        """Raises DocumentError where a backend takes a layer and stops when it is made (`TritonAttentionImpl`)."""
+        capability = self.setting.capability
+        if name != "TRITON_ATTN" or self.setting.platform != "cuda" or capability is None:
+            return
+        if cache_dtype.startswith("fp8") and tuple(map(int, capability.split("."))) < (8, 9):
+            text = f"TRITON_ATTN, which takes the layers, has no fp8 cache on compute capability {capability}"
+            raise refusal("kv_cache_dtype", text, "take bfloat16, or a device of capability 8.9 and up")
 
     def _ask(self, layer: Attention | Latent, cache_dtype: str) -> Ask:
         setting = self.setting
@@ -118,10 +139,14 @@ class Chooser:
             yield Misfit("attention", "decode context parallelism", "")
 
     def _flash_attention(self, ask: Ask) -> Iterator[Misfit]:
+        rules = self.setting.rules
         version = flash_attention_version(self.setting, ask.head_size)
-        family = self.facts["capability_family"]
+        quantising = version if rules.version_by_head else flash_attention_version(self.setting, 0)
+        known = rules.quantised_by_flash_attention
         quantised = ask.cache_dtype.startswith(("fp8", "int", "nvfp4", "turboquant"))
-        if quantised and (version, family) not in ((3, 9), (4, 10)):
+        here = (quantising, self.facts["capability_family"])
+        large = rules.block_of_large_fp8_heads is not None and ask.head_size == 512 and here == (4, 9)
+        if quantised and here not in known and not large:
             yield Misfit("cache dtype", f"the cache dtype {ask.cache_dtype} with FlashAttention {version}", "")
         if ask.use_mm_prefix and version != 4:
             yield Misfit("attention", f"tokens that attend both ways with FlashAttention {version}", "")

@@ -118,6 +118,10 @@ def _cohere2_moe_types(fields: Fields) -> Any:
     return first + [SLIDING if (i + 1) % period else FULL for i in range(fields.layers - len(first))]
 
 
+def _mimo_v2(fields: Fields, i: int) -> bool:
+    return i != 0 and (i + 1) % 6 != 0
+
+
 _ALTERNATING = {"layer_types": _every(2, "")}
 _GEMMA3 = {"layer_types": _every(6), "sliding_window": _halved_if_both_ways}
 _GEMMA4 = {"layer_types": _gemma4_types, "sliding_window": _gemma4_window}
@@ -135,7 +139,10 @@ COMPLETIONS: Mapping[str, Mapping[str, Rule]] = {
     "cohere2": {"layer_types": _every(4)},
     "cohere2_moe": {"layer_types": _cohere2_moe_types},
     "olmo3": {"layer_types": _every(4, "")},
-    "flex_olmo": {},
+    "modernbert-decoder": {"layer_types": _pattern(lambda f, i: i % (_positive(f, "global_attn_every_n_layers") or 3))},
+    "mimo_v2_flash": {"layer_types": _pattern(_mimo_v2)},
+    "hrm_text": {"num_layers_per_stack": lambda f: f.plain("num_layers_per_stack") or f.plain("num_hidden_layers")},
+    "cwm": {"layer_types": _pattern(lambda fields, i: i % 4)},
     "afmoe": {"layer_types": _every(4, "global_attn_every_n_layers")},
     "exaone4": {"layer_types": _pattern(_exaone4)},
     "exaone_moe": {"layer_types": _pattern(_exaone4)},

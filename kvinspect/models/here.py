@@ -36,6 +36,10 @@ class Here:
         """A layer's full name."""
         return f"{self.at}.{name}" if self.at else name
 
+    def bare(self, name: str) -> str:
+        """A name below an empty prefix, which vLLM writes with its dot all the same."""
+        return name if self.at else f".{name}"
+
     def layers(self) -> Iterator[Layer]:
         """The layers of the module, by the family of its architecture. Raises DocumentError where none knows it."""
         module = family(self.model, self.architecture, self.cls)

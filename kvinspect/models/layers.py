@@ -28,6 +28,8 @@ class Attention(NamedTuple):
     """The layer whose cache this one uses."""
     backend: str | None = None
     """The backend that the family takes whatever the user says."""
+    repeats_kv_heads: bool = True
+    """Whether KV heads are repeated on ranks that outnumber them; a few models divide and stop at none."""
     kind: str | None = None
     """The spec's kind where it does not follow from the above, and its further fields."""
     fields: Mapping[str, Any] = {}

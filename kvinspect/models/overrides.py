@@ -18,6 +18,8 @@ def gemma4(model: Model, setting: Setting) -> Setting:
     if None in sizes or sizes[0] == sizes[1] or setting.platform != "cuda":
         return setting
     family = int((setting.capability or "0").split(".")[0])
+    if setting.rules.gemma4_by_layer and family == 9 and setting.cache_dtype.startswith("fp8"):
+        return setting
     if family in SUPPORTED[4] and max(size or 0 for size in sizes) <= 512:
         if setting.flash_attn_version is None and setting.attention_backend in (None, "FLASH_ATTN"):
             return setting._replace(flash_attn_version=4)
@@ -35,5 +37,6 @@ OVERRIDES: Mapping[str, Override] = {
 
 def overridden(model: Model, setting: Setting) -> Setting:
     """The settings with what the model's architecture changes in them."""
-    override = OVERRIDES.get(setting.architecture.name)
+    architecture = setting.architecture
+    override = OVERRIDES.get(architecture.name) or OVERRIDES.get(architecture.registered)
     return setting if override is None else override(model, setting)

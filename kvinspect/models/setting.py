@@ -10,6 +10,7 @@ from kvinspect.engine.specs import AttentionSpec
 from kvinspect.models.arguments import EngineArguments
 from kvinspect.models.config import Model
 from kvinspect.models.registry import Architecture
+from kvinspect.models.releases import rules
 from kvinspect.models.resolve import (
     model_window,
     quant_mode,
@@ -19,6 +20,7 @@ from kvinspect.models.resolve import (
     resolve_length,
     torch_dtype,
 )
+from kvinspect.models.rules import Rules
 from kvinspect.models.shape import Shape, shape_of
 
 DEFAULT_BLOCK_SIZE = 16
@@ -33,6 +35,7 @@ class Setting(NamedTuple):
     """What is settled before layers are made. Sizes in tokens; `block_size` is the user's, None where nobody says."""
 
     release: Release
+    rules: Rules
     platform: str
     capability: str | None
     arguments: EngineArguments
@@ -84,13 +87,15 @@ def settle(
     pooling = architecture.runner == "pooling"
     shape = shape_of(model, "multimodal" in architecture.flags and not arguments.language_model_only)
     hybrid = _is_hybrid(model, architecture)
-    prefix, chunked = _caching(model, architecture, arguments, hybrid)
+    rule = rules(release.name)
+    prefix, chunked = _caching(model, architecture, arguments, hybrid, rule)
     length = resolve_length(model, shape, arguments)
     mode, block = _mamba(architecture, arguments, hybrid, prefix, length)
     backend = arguments.attention_backend
     _check_ranks(model, shape, arguments, architecture)
     return Setting(
         release=release,
+        rules=rule,
         platform=platform,
         capability=capability,
         arguments=arguments,
@@ -99,7 +104,7 @@ def settle(
         dtype=resolve_dtype(model, arguments.dtype, platform, capability, pooling),
         cache_dtype=resolve_cache_dtype(model, arguments.kv_cache_dtype, release),
         max_model_len=length,
-        sliding_window=model_window(model, arguments),
+        sliding_window=model_window(model, arguments, rule),
         is_hybrid=hybrid,
         prefix_caching=prefix,
         chunked_prefill=chunked,
@@ -134,14 +139,17 @@ def attention_type(model: Model, architecture: Architecture, hybrid: bool) -> st
     return "encoder_decoder" if both else "decoder"
 
 
-def _caching(model: Model, architecture: Architecture, arguments: EngineArguments, hybrid: bool) -> tuple[bool, bool]:
-    """(prefix caching, chunked prefill), by default where the model can; hybrids cache prefixes only when asked to."""
+def _caching(
+    model: Model, architecture: Architecture, arguments: EngineArguments, hybrid: bool, rule: Rules
+) -> tuple[bool, bool]:
+    """(prefix caching, chunked prefill), by default where the model can; hybrids by the release's rule."""
     kind = attention_type(model, architecture, hybrid)
     if architecture.runner == "pooling":
         able = kind == "decoder" and architecture.pooling_type not in ("MEAN", "CLS")
         prefix, chunked = able, able
     else:
-        prefix, chunked = kind == "decoder", kind != "encoder_decoder"
+        prefix = kind == "decoder" or (kind == "hybrid" and rule.hybrids_cache_prefixes)
+        chunked = kind != "encoder_decoder"
     wanted, chunks = arguments.enable_prefix_caching, arguments.enable_chunked_prefill
     return prefix if wanted is None else wanted, chunked if chunks is None else chunks
 

@@ -16,7 +16,6 @@ from kvinspect.models.here import Here
 from kvinspect.models.layers import Attention, Given, Latent, Layer, State
 from kvinspect.models.overrides import overridden
 from kvinspect.models.parallel import Heads, Uneven, heads, stage_layers
-from kvinspect.models.releases import rules
 from kvinspect.models.resolve import quant_mode, torch_dtype
 from kvinspect.models.setting import Setting
 
@@ -45,14 +44,14 @@ class Specs(NamedTuple):
 def make_specs(model: Model, setting: Setting, stage: int = 0) -> Specs:
     """The specs of a stage of a model. Raises DocumentError where the engine would not start with it."""
     setting = overridden(model, setting)
+    model = model.having(sliding_window=None) if setting.arguments.disable_sliding_window else model
     here = Here(model, setting, model.config, setting.architecture.name, setting.architecture.cls)
     layers = tuple(_of_stage(here.layers(), model, setting, stage))
     chooser = Chooser(setting)
     chosen = {layer.name: _choice(layer, chooser, setting) for layer in layers}
-    first = next((chosen[layer.name].backend for layer in layers if not isinstance(layer, State)), None)
+    used = dict.fromkeys(chosen[layer.name].backend for layer in layers if not isinstance(layer, State))
     states = [layer for layer in layers if isinstance(layer, State)]
-    rule = rules(setting.release.name)
-    sizes = blocks(setting, rule, chooser.backend(first) if first else None, states)
+    sizes = blocks(setting, [chooser.backend(name) for name in used], states)
     make = _Maker(model, setting, chooser, sizes)
     shared = {
         layer.name: layer.kv_sharing_target
@@ -183,15 +182,18 @@ class _Maker(NamedTuple):
         if kind != "sliding_window":
             return spec
         shared = self.blocks.skip_page_size_padded
+        one = spec._replace(block_size=1, sliding_window=window)
+        if not self.setting.rules.window_knows_packing:
+            one = one._replace(kv_quant_mode="NONE")
         token = page_size_bytes(
-            spec._replace(block_size=1, sliding_window=window), self.setting.release.reshape.unpadded_page
+            self.setting.release.customized_spec(one, backend), self.setting.release.reshape.unpadded_page
         )
         size = window_block_size(backend, token, shared)
         return spec._replace(block_size=size, sliding_window=window, page_size_padded=shared)
 
     def _heads(self, layer: Attention) -> Heads:
         try:
-            return heads(layer.num_heads, layer.num_kv_heads, self.setting.ranks)
+            return heads(layer.num_heads, layer.num_kv_heads, self.setting.ranks, layer.repeats_kv_heads)
         except Uneven as uneven:
             self.model.text.refuse("num_key_value_heads", f"{layer.name}: {uneven}")
 
@@ -204,11 +206,24 @@ def _kind(layer: Attention, window: int | None) -> str:
     return "full_attention" if window is None else "sliding_window"
 
 
+UNUSED = {
+    "is_draft": False,
+    "dcp_sharded": False,
+    "tp_replicated": False,
+    "num_heads": 1,
+    "tokens_per_state": -1,
+    "num_prefill_checkpoint_blocks": 0,
+}
+"""Fields of later releases' specs that a plain model leaves as they are."""
+
+
 def spec_fields(spec: LayerSpec, catalogue: Mapping[str, Any]) -> dict[str, Any]:
     """A spec as the release's dataclass holds it: its class under `type`, then every field."""
     name = SPEC_CLASSES[spec.kind]
     fields: Mapping[str, Sequence[str]] = catalogue["spec_classes"][name]
-    values = spec._asdict()
+    values = {**UNUSED, **spec._asdict()}
+    if isinstance(spec, AttentionSpec):
+        values["tokens_per_state"] = spec.compress_ratio
     found = {"type": name, **{field: values.get(field) for field in (*fields["required"], *fields["optional"])}}
     if isinstance(spec, MambaSpec):
         found |= {"shapes": [list(shape) for shape in spec.shapes], "dtypes": list(spec.dtypes)}
