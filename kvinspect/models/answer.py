@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from kvinspect.document.words import KIND_OF_WORD
+from kvinspect.models.inner_backends import INNER, as_document
 from kvinspect.models.rules import Rules
 from kvinspect.models.setting import DEFAULT_BATCHED_TOKENS, DEFAULT_SEQS, Setting
 from kvinspect.models.specs import LayerCache, Specs, spec_fields
@@ -55,6 +56,7 @@ class SpecsAnswer(NamedTuple):
             "platform": setting.platform,
             "device_capability": setting.capability,
             "cache_dtype": setting.cache_dtype,
+            "backends": self._own_backends(),
             "kv_cache_specs": {layer.name: self._entry(layer) for layer in self.layers},
             "available_memory": list(available_memory),
             "model_config": {
@@ -76,11 +78,18 @@ class SpecsAnswer(NamedTuple):
         }
         return {key: value for key, value in document.items() if value is not None}
 
+    def _own_backends(self) -> dict[str, Any] | None:
+        """Backends of the model's own classes, which a release's catalogue does not have."""
+        setting = self.setting
+        names = {layer.backend.backend for layer in self.layers} & INNER.keys()
+        return {name: as_document(name, setting.cache_dtype, setting.platform) for name in sorted(names)} or None
+
     def _entry(self, layer: LayerCache) -> dict[str, Any]:
         """A layer's spec as a document writes it."""
         fields = spec_fields(layer.spec, self.setting.release.catalogue)
         written = {key: value for key, value in fields.items() if value is not None and key != "type"}
-        return {"kind": KIND_OF_WORD[fields["type"]], **written, "backend": layer.backend.backend}
+        backend = fields.get("mamba_type", layer.backend.backend)
+        return {"kind": KIND_OF_WORD[fields["type"]], **written, "backend": backend}
 
 
 def _rows(layers: Sequence[LayerCache], catalogue: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -45,9 +45,11 @@ class EngineArguments:
     mamba_cache_dtype: str = "auto"
     mamba_ssm_cache_dtype: str = "auto"
     use_replayssm: bool = False
+    use_fp4_indexer_cache: bool = False
     replayssm_buffer_len: int = 16
     num_speculative_tokens: int = 0
     speculative_method: str | None = None
+    draft_model: str | None = None
     num_gpu_blocks_override: int | None = None
     language_model_only: bool = False
     kv_sharing_fast_prefill: bool = False
@@ -69,6 +71,7 @@ _WORDS = (
     "attention_backend",
     "performance_mode",
     "speculative_method",
+    "draft_model",
     *(n for n, v in _DEFAULTS.items() if isinstance(v, str)),
 )
 _CHOICES = {
@@ -121,11 +124,16 @@ def _flattened(named: dict[str, Any]) -> dict[str, Any]:
     """What stands in nested configurations as arguments of their own."""
     speculative, attention = named.get("speculative_config"), named.get("attention_config")
     if isinstance(speculative, Mapping):
-        for name, key in (("num_speculative_tokens", "num_speculative_tokens"), ("speculative_method", "method")):
+        keys = ("num_speculative_tokens", "speculative_method", "draft_model")
+        for name, key in zip(keys, ("num_speculative_tokens", "method", "model"), strict=True):
             if speculative.get(key) is not None:
                 named.setdefault(name, speculative[key])
     if isinstance(attention, Mapping):
-        for name, key in (("attention_backend", "backend"), ("flash_attn_version", "flash_attn_version")):
+        for name, key in (
+            ("attention_backend", "backend"),
+            ("flash_attn_version", "flash_attn_version"),
+            ("use_fp4_indexer_cache", "use_fp4_indexer_cache"),
+        ):
             if attention.get(key) is not None:
                 named.setdefault(name, attention[key])
     return named

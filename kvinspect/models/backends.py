@@ -11,6 +11,7 @@ from kvinspect.engine.conditions import Facts
 from kvinspect.engine.refusal import Unknown
 from kvinspect.engine.selection import Ask, Misfit, candidates, misfits_of
 from kvinspect.models.flash_attention import flash_attention_version
+from kvinspect.models.inner_backends import INNER
 from kvinspect.models.layers import Attention, Latent
 from kvinspect.models.resolve import refusal
 from kvinspect.models.setting import Setting
@@ -36,7 +37,7 @@ class Chooser:
 
     def __init__(self, setting: Setting) -> None:
         self.setting = setting
-        self.entries: Mapping[str, Any] = setting.release.catalogue["backends"]
+        self.entries: Mapping[str, Any] = {**INNER, **setting.release.catalogue["backends"]}
         self.facts: Facts = setting.situation.facts()
         self._chosen: dict[Any, Choice] = {}
         self._backends: dict[str, Backend] = {}
@@ -108,7 +109,7 @@ class Chooser:
             return Choice(wanted, "asked for")
         passed: list[PassedOver] = []
         for name in candidates(self.setting.release.catalogue, self.setting.situation, ask):
-            reasons = self._reasons(name, ask, extra)
+            reasons = self._reasons(name, ask, extra) or UNCOUNTED.get(name, ())
             if not reasons:
                 return Choice(name, "first on the release's list that takes the layer", tuple(passed))
             passed.append(PassedOver(name, reasons))
@@ -133,10 +134,17 @@ class Chooser:
         sizes = NOPE_SIZES.get(name)
         if sizes and extra.get("qk_nope_head_dim", 1) not in sizes:
             yield Misfit("attention", f"a qk_nope_head_dim of {extra.get('qk_nope_head_dim', 1)}", "")
+        if name == "TRITON_MLA" and ask.cache_dtype.startswith("fp8") and self._is_older_than((8, 9)):
+            yield Misfit("cache dtype", f"the cache dtype {ask.cache_dtype} below compute capability 8.9", "")
         if name in WITHOUT_DS_MLA and ask.cache_dtype == "fp8_ds_mla":
             yield Misfit("cache dtype", "the cache dtype fp8_ds_mla", "")
         if name == "FLASH_ATTN_MLA_SPARSE" and self.setting.arguments.decode_context_parallel_size > 1:
             yield Misfit("attention", "decode context parallelism", "")
+
+    def _is_older_than(self, capability: tuple[int, int]) -> bool:
+        """Whether the device is one of CUDA's with a lower compute capability."""
+        own = self.setting.capability
+        return self.setting.platform == "cuda" and own is not None and tuple(map(int, own.split("."))) < capability
 
     def _flash_attention(self, ask: Ask) -> Iterator[Misfit]:
         rules = self.setting.rules
@@ -157,5 +165,10 @@ HEAD_SIZES = {"FLASH_ATTN": (8, 1), "TRITON_ATTN": (1, 32)}
 
 NOPE_SIZES = {"FLASHINFER_MLA": (64, 128, 192), "FLASHINFER_MLA_SPARSE": (128, 192)}
 """MLA backends whose kernels want certain sizes of the part without rotation."""
+
+UNCOUNTED: Mapping[str, tuple[str, ...]] = {
+    "FLASHMLA": ("an installation that may lack its extension for dense attention (asked for by name, it is taken)",),
+}
+"""Backends that run with a part of vLLM's build which is not there everywhere; taken only where the user names them."""
 
 WITHOUT_DS_MLA = ("FLASHINFER_MLA_SPARSE",)

@@ -100,7 +100,7 @@ def _token_bytes(setting: Setting, backend: Backend, cache_dtype: str) -> int:
 
 def _aligned_to_states(found: Blocks, setting: Setting, backend: Backend, state: State) -> Blocks:
     """Attention's block enlarged until its page holds a state's, the state's page padded to the same size."""
-    page = MambaSpec(-1, state.shapes, state.dtypes).states_bytes
+    page = MambaSpec(-1, state.weighed or state.shapes, state.dtypes).states_bytes
     token = _token_bytes(setting, backend, setting.cache_dtype)
     if not page or not token:
         return found
@@ -118,6 +118,10 @@ def _aligned_to_states(found: Blocks, setting: Setting, backend: Backend, state:
         found = found._replace(mamba_block_size=size)
     said = f"blocks of {size} tokens, so that a page of attention ({size * token} bytes) holds a state's ({page} bytes)"
     padded = None if size * token == page else size * token
+    if MambaSpec(-1, state.shapes, state.dtypes).states_bytes > size * token:
+        raise refusal(
+            "speculative_config", "states of drafted tokens do not fit in the page that is aligned without them"
+        )
     return found._replace(block_size=size, mamba_page_size_padded=padded, steps=(*found.steps, said))
 
 

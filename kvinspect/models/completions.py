@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from kvinspect.models.hybrid_completions import HYBRIDS
+
 if TYPE_CHECKING:
     from kvinspect.models.config import Fields
 
@@ -149,6 +151,7 @@ COMPLETIONS: Mapping[str, Mapping[str, Rule]] = {
     **dict.fromkeys(("qwen2", "qwen3", "qwen2_vl_text", "qwen2_5_vl_text", "qwen2_5_omni_text", "dots1"), _QWEN),
     "qwen2_moe": {"layer_types": _pattern(_qwen2_moe), "sliding_window": lambda f: _if_used(f) or 0},
     **dict.fromkeys(("qwen3_moe", "qwen3_vl_moe_text", "qwen3_omni_moe_text"), _QWEN_MOE),
+    **HYBRIDS,
     "llama4_text": {"layer_types": _llama4_types, "no_rope_layers": _no_rope},
     "smollm3": {"layer_types": _pattern(_smollm3)},
     **dict.fromkeys(("ministral", "ministral3"), _MINISTRAL),

@@ -10,6 +10,7 @@ from kvinspect.models.config import Fields, Model, model_type_entry
 from kvinspect.models.layers import Attention, Layer
 from kvinspect.models.registry import family, normalized, table
 from kvinspect.models.resolve import window_of
+from kvinspect.models.rules import Rules
 from kvinspect.models.setting import Setting
 
 Window = Callable[[Fields, int], int | None]
@@ -31,6 +32,11 @@ class Here:
     def text(self) -> Fields:
         """The language model's part of the configuration."""
         return self.config.text
+
+    @property
+    def rules(self) -> Rules:
+        """What the release does differently."""
+        return self.setting.rules
 
     def named(self, name: str) -> str:
         """A layer's full name."""

@@ -33,6 +33,16 @@ class Rules(NamedTuple):
     """(GiB of a GPU from which it holds, max_num_batched_tokens of `vllm serve`), the largest first."""
     hybrids_cache_prefixes: bool = False
     """Whether models with state-space layers cache prefixes where nobody says."""
+    states_cache_all: bool = True
+    """Whether states are kept for all blocks, where prefixes are cached, the model can and nobody says."""
+    latent_is_quantised: bool = True
+    """Whether the spec of latent attention names the quantisation of its cache."""
+    kimi_latent: str = ""
+    """What follows a layer's name in Kimi-Linear's latent attention."""
+    kimi_counts_ahead: bool = True
+    """Whether Kimi Delta Attention's convolution keeps the inputs of drafted tokens."""
+    short_conv: str = "conv"
+    """What LFM 2 calls its convolutions."""
 
     def model_window_counts(self, kinds: Sequence[str]) -> bool:
         """Whether the model's window is that of all layers, which are of these kinds."""

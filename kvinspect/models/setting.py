@@ -68,6 +68,15 @@ class Setting(NamedTuple):
         return self.arguments.block_size
 
     @property
+    def names_rows(self) -> bool:
+        """Whether the release's specs say how many bytes a row has; the V size of a latent row is 0 then."""
+        return "state_content_bytes" in self.release.catalogue["spec_classes"]["MLAAttentionSpec"]["optional"]
+
+    def latent_v(self, size: int) -> int:
+        """The V size of a latent row of `size` elements, as the release's specs have it."""
+        return 0 if self.names_rows else size
+
+    @property
     def situation(self) -> Situation:
         """The deployment as the catalogue's conditions ask for it; heads are those of one rank."""
         query = max(1, self.shape.heads // self.ranks)
@@ -90,7 +99,7 @@ def settle(
     rule = rules(release.name)
     prefix, chunked = _caching(model, architecture, arguments, hybrid, rule)
     length = resolve_length(model, shape, arguments)
-    mode, block = _mamba(architecture, arguments, hybrid, prefix, length)
+    mode, block = _mamba(architecture, arguments, hybrid, prefix, length, rule)
     backend = arguments.attention_backend
     _check_ranks(model, shape, arguments, architecture)
     return Setting(
@@ -155,7 +164,7 @@ def _caching(
 
 
 def _mamba(
-    architecture: Architecture, arguments: EngineArguments, hybrid: bool, prefix: bool, length: int
+    architecture: Architecture, arguments: EngineArguments, hybrid: bool, prefix: bool, length: int, rule: Rules
 ) -> tuple[str, int | None]:
     """(cache mode, block size in tokens) of state-space layers (`MambaModelConfig`)."""
     block = arguments.mamba_block_size
@@ -167,7 +176,7 @@ def _mamba(
         return "none", length if block is None else block
     mode = arguments.mamba_cache_mode
     able = "mamba_prefix_caching" in architecture.flags
-    mode = ("all" if able else "align") if mode == "none" else mode
+    mode = ("all" if able and rule.states_cache_all else "align") if mode == "none" else mode
     mode = "align" if mode == "all" and not able else mode
     return mode, block or arguments.block_size or DEFAULT_BLOCK_SIZE
 
@@ -194,12 +203,13 @@ def _check_ranks(model: Model, shape: Shape, arguments: EngineArguments, archite
 def one_token(setting: Setting, cache_dtype: str) -> AttentionSpec:
     """The spec of one token of a layer with the model's own heads, as block sizes are weighed with."""
     kv_heads = 1 if setting.shape.is_mla else max(1, setting.shape.kv_heads // setting.ranks)
+    size = setting.shape.head_size
     return AttentionSpec(
         kind="mla_attention" if setting.shape.is_mla else "full_attention",
         block_size=1,
         num_kv_heads=kv_heads,
-        head_size=setting.shape.head_size,
-        head_size_v=setting.shape.head_size,
+        head_size=size,
+        head_size_v=setting.latent_v(size) if setting.shape.is_mla else size,
         dtype=torch_dtype(cache_dtype, setting.dtype),
         kv_quant_mode=quant_mode(cache_dtype),
     )
