@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from kvinspect.document.words import KIND_OF_WORD
 from kvinspect.models.inner_backends import INNER, as_document
 from kvinspect.models.rules import Rules
-from kvinspect.models.setting import DEFAULT_BATCHED_TOKENS, DEFAULT_SEQS, Setting
+from kvinspect.models.setting import Setting
 from kvinspect.models.specs import LayerCache, Specs, spec_fields
 
 
@@ -112,10 +112,10 @@ def scheduler_defaults(setting: Setting) -> tuple[int, int]:
     """(max_num_batched_tokens, max_num_seqs) (`_set_default_max_num_seqs_and_batched_tokens_args`)."""
     arguments = setting.arguments
     twice = 2 if arguments.performance_mode == "throughput" else 1
-    seqs = arguments.max_num_seqs or DEFAULT_SEQS * twice
+    seqs = arguments.max_num_seqs or setting.default_seqs * twice
     batched = arguments.max_num_batched_tokens
     if batched is None:
-        batched = DEFAULT_BATCHED_TOKENS * twice
+        batched = setting.default_batched_tokens * twice
         if not setting.chunked_prefill:
             batched = max(setting.max_model_len, batched)
         batched = max(batched, setting.shape.largest_item)
@@ -123,17 +123,30 @@ def scheduler_defaults(setting: Setting) -> tuple[int, int]:
     return batched, seqs if arguments.max_num_seqs else min(seqs, batched)
 
 
-def server_defaults(rules: Rules, memory: int, device_name: str = "") -> dict[str, int]:
-    """The batch sizes that `vllm serve` takes by default on a GPU of so many bytes (`get_batch_defaults`).
+def as_served(answer: SpecsAnswer, gpu: int | None = None) -> SpecsAnswer:
+    """The answer with the batches that `vllm serve` takes by default on a GPU of `gpu` bytes, or on the usual one."""
+    setting = answer.setting
+    memory = USUAL_MEMORY.get(setting.capability or "", 0) << 30 if gpu is None else gpu
+    batched, seqs = server_defaults(setting.rules, memory, "a100" if setting.capability == "8.0" else "")
+    served = setting._replace(default_batched_tokens=batched, default_seqs=seqs)
+    return answer._replace(specs=answer.specs._replace(setting=served))
 
-    >>> server_defaults(Rules(), 80 << 30)
-    {'max_num_batched_tokens': 8192, 'max_num_seqs': 1024}
+
+USUAL_MEMORY = {"8.0": 80, "9.0": 80, "9.4": 192, "9.5": 288, "10.0": 180, "10.3": 270}
+"""Compute capability → GiB of the GPU that serves models with it; others have less than the least that matters."""
+
+
+def server_defaults(rules: Rules, memory: int, device_name: str = "") -> tuple[int, int]:
+    """(tokens, sequences) of a batch that `vllm serve` takes on a GPU of so many bytes (`get_batch_defaults`).
+
+    >>> server_defaults(Rules(), 80 << 30), server_defaults(Rules(), 80 << 30, "A100"), server_defaults(Rules(), 0)
+    ((8192, 1024), (2048, 256), (2048, 256))
     """
     small = "a100" in device_name.lower()
     for least, batched in rules.server_sizes:
         if memory >= least << 30 and not (small and least < SURELY_LARGE):
-            return {"max_num_batched_tokens": batched, "max_num_seqs": 1024}
-    return {"max_num_batched_tokens": 2048, "max_num_seqs": 256}
+            return batched, 1024
+    return 2048, 256
 
 
 SURELY_LARGE = 160

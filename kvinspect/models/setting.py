@@ -56,6 +56,9 @@ class Setting(NamedTuple):
     flash_attn_version: int | None = None
     mamba_chunk_size: int = 2048
     """Tokens that a state-space kernel works on at once."""
+    default_batched_tokens: int = DEFAULT_BATCHED_TOKENS
+    default_seqs: int = DEFAULT_SEQS
+    """Of a batch where the arguments say nothing; `vllm serve` takes others."""
 
     @property
     def ranks(self) -> int:
