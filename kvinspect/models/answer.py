@@ -88,6 +88,8 @@ class SpecsAnswer(NamedTuple):
         """A layer's spec as a document writes it."""
         fields = spec_fields(layer.spec, self.setting.release.catalogue)
         written = {key: value for key, value in fields.items() if value is not None and key != "type"}
+        if "cache_role" in written:
+            written["cache_role"] = written["cache_role"].lower()
         backend = fields.get("mamba_type", layer.backend.backend)
         return {"kind": KIND_OF_WORD[fields["type"]], **written, "backend": backend}
 
