@@ -82,7 +82,7 @@ def blocks(setting: Setting, backends: Sequence[Backend], states: Sequence[State
         found = found._replace(block_size=common_block_size(asked, setting.platform))
     if setting.is_hybrid and states:
         found = _aligned_to_states(found, setting, backend, states[0])
-    if setting.arguments.kv_cache_dtype_skip_layers:
+    if setting.skip_layers:
         found = _aligned_to_unquantised(found, setting, backend)
     return found
 
