@@ -59,13 +59,16 @@ def common_block_size(backends: Sequence[Backend], platform: str) -> int:
 def preferred_block_size(backend: Backend, platform: str) -> int:
     """What a backend takes where the user says nothing (`get_preferred_block_size`)."""
     own = PREFERRED.get(backend.name)
-    if own is not None:
-        return own
+    if own is not None or platform == "cpu":
+        return own or ON_CPU
     if platform == "xpu" and backend.name == "FLASH_ATTN":
         return 64
     fits = any(DEFAULT_BLOCK_SIZE % _base(size) == 0 for size in backend.kernel_block_sizes)
     return DEFAULT_BLOCK_SIZE if fits else smallest_kernel_block(backend)
 
+
+ON_CPU = 128
+"""Tokens of a block on a CPU, whatever the backend."""
 
 PREFERRED = {"DEEPSEEK_SPARSE_SWA": 256, "ROCM_AITER_UNIFIED_ATTN": 64}
 """Backends with a preference of their own, in tokens."""
@@ -82,7 +85,7 @@ def blocks(setting: Setting, backends: Sequence[Backend], states: Sequence[State
         found = found._replace(block_size=common_block_size(asked, setting.platform))
     if setting.is_hybrid and states:
         found = _aligned_to_states(found, setting, backends, states)
-    if setting.arguments.kv_cache_dtype_skip_layers:
+    if setting.skip_layers:
         found = _aligned_to_unquantised(found, setting, backend)
     return found
 
