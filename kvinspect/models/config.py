@@ -24,7 +24,9 @@ TEXT_PARTS = ("text_config", "llm_config", "text_encoder", "decoder", "generator
               "language_config", "llm_cfg", "decoder_config")  # fmt: skip
 """Where the language model's own configuration may lie, the likelier first."""
 
-FLAT = ("qwen2_vl", "qwen2_5_vl")
+FLAT = (
+    "ernie4_5_vl_moe", "glm4v", "glm4v_moe", "glm_image", "glm_ocr", "hunyuan_vl", "paddleocr_vl", "qwen2_vl", "qwen2_5_vl",
+)  # fmt: skip
 """Model types whose older files have the language model's fields at the top."""
 
 MAX_LAYERS = 10_000
