@@ -30,13 +30,9 @@ def diff(document: Origin, other: Origin | None = None, *, engines: Sequence[str
         raise ValueError("one document is compared with itself: give another document, or a release")
     first = load(document)
     second = first if other is None else load(other)
-    if len(engines) == 2:
-        asked = (engines[0], engines[1])
-    elif other is None:
-        asked = (None, engines[0])
-    else:
-        asked = (engines[0], engines[0]) if engines else (None, None)
-    a, b = _side(first, asked[0]), _side(second, asked[1])
+    asked: tuple[str | None, ...] = tuple(engines) or (None,)
+    a = _side(first, None if other is None and len(asked) == 1 else asked[0])
+    b = _side(second, asked[-1])
     with placed(first):
         return compare(a, b)
 
@@ -50,7 +46,7 @@ def _side(document: Document, engine: str | None) -> Side:
     with placed(document):
         plan = plan_document(document, asked.release, asked.setting)
     if not plan.clean or not plan.groups:
-        return Side(asked.setting, document, plan=plan)
+        return Side(asked.setting, plan=plan)
     return _aligned(load(inspection_document(plan), document.source.name), engine, plan)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from kvinspect.compare.layers import DIFFERENT, MOVED, SAME, UNKNOWN, Outcome
@@ -11,7 +13,7 @@ from kvinspect.engine.refusal import Refused
 WORST_LAST = (SAME, MOVED, UNKNOWN, DIFFERENT)
 """The verdicts, the worst last: it counts for the caches."""
 
-Changes = dict[str, tuple[Any, Any]]
+Changes = Mapping[str, tuple[Any, Any]]
 """What → (in A, in B)."""
 
 
@@ -51,7 +53,7 @@ class DiffAnswer(NamedTuple):
     only_in_b: tuple[str, ...] = ()
     renamed: tuple[tuple[str, str], ...] = ()
     """Layers of one side alone that have the same blocks as one of the other."""
-    changes: Changes = {}
+    changes: Changes = MappingProxyType({})
     refusals: tuple[Refused | None, Refused | None] = (None, None)
 
     @property

@@ -117,8 +117,11 @@ class _Dims:
         for name, size, step in zip(names, view.shape, view.stride, strict=True):
             if name != "num_blocks":
                 self._take(name, size, step * view.itemsize)
+        self._check()
+
+    def _check(self) -> None:
         if not self.content or len(self.token) != 2:
-            raise Untold(f"no entry of {subject.backend.name}'s shape is the tokens or the content of a head")
+            raise Untold(f"no entry of {self.subject.backend.name}'s shape is the tokens or the content of a head")
 
     def _take(self, name: str | int, size: int, stride: int) -> None:
         if name == "block_size":

@@ -84,12 +84,13 @@ def outcome(a: Layer, b: Layer) -> Outcome:
     unlike = tuple(text for check in CHECKS if (text := check(a, b)))
     if unlike:
         return Outcome(DIFFERENT, unlike)
-    if a.answer.view is None:
-        return Outcome(SAME, ("neither has a view of its own",))
     try:
-        return _judged(a.content(), b.content(), _doubt(a, b))
+        here, there = a.content(), b.content()
     except Untold as untold:
         return Outcome(UNKNOWN, (str(untold),))
+    if here is None or there is None:
+        return Outcome(SAME, ("neither has a view of its own",))
+    return _judged(here, there, _doubt(a, b))
 
 
 def _judged(a: BlockContent, b: BlockContent, doubt: str) -> Outcome:
@@ -162,16 +163,16 @@ def _kinds(a: Layer, b: Layer) -> str:
 
 
 def _views(a: Layer, b: Layer) -> str:
-    if (a.answer.view is None) is (b.answer.view is None):
+    if (a.subject is None) is (b.subject is None):
         return ""
-    return f"only {'B' if a.answer.view is None else 'A'} has a view of the layer"
+    return f"only {'B' if a.subject is None else 'A'} has a view of the layer"
 
 
 def other_target(a: Layer, b: Layer) -> str:
     """How two layers of one name differ in whose cache they use, empty where they do not."""
     if a.target == b.target:
         return ""
-    names = [layer.target if layer.target != layer.answer.layer_name else "its own cache" for layer in (a, b)]
+    names = [layer.target if layer.target != layer.name else "its own cache" for layer in (a, b)]
     return f"the layer uses {names[0]} in A and {names[1]} in B"
 
 
@@ -180,7 +181,8 @@ def _formats(a: Layer, b: Layer) -> str:
 
 
 def _tokens(a: Layer, b: Layer) -> str:
-    return "" if a.tokens == b.tokens else f"a block is {a.tokens} tokens in A and {b.tokens} in B"
+    here, there = a.spec.block_size, b.spec.block_size
+    return "" if here == there else f"a block is {here} tokens in A and {there} in B"
 
 
 def _heads(a: Layer, b: Layer) -> str:
@@ -195,11 +197,10 @@ def _heads(a: Layer, b: Layer) -> str:
 def _sharding(a: Layer, b: Layer) -> str:
     if isinstance(a.spec, MambaSpec):
         return ""
-    here, there = (layer.side.document.model.parallel_config for layer in (a, b) if layer.side.document)
-    if here.decode_context_parallel_size != there.decode_context_parallel_size:
-        sizes = f"{here.decode_context_parallel_size} ranks in A and {there.decode_context_parallel_size} in B"
-        return f"tokens are dealt out over {sizes} (decode context parallelism)"
-    return ""
+    here, there = a.parallel.decode_context_parallel_size, b.parallel.decode_context_parallel_size
+    if here == there:
+        return ""
+    return f"tokens are dealt out over {here} ranks in A and {there} in B (decode context parallelism)"
 
 
 def _modes(a: Layer, b: Layer) -> str:
@@ -220,7 +221,7 @@ def _doubt(a: Layer, b: Layer) -> str:
 
     One head a rank is what is left where there are fewer heads than ranks, which then hold the same one.
     """
-    sizes = [layer.side.document.model.parallel_config.tensor_parallel_size for layer in (a, b) if layer.side.document]
+    sizes = [layer.parallel.tensor_parallel_size for layer in (a, b)]
     if a.is_latent or isinstance(a.spec, MambaSpec) or sizes[0] == sizes[1] or min(sizes) == 1:
         return ""
     return f"of {sizes[0]} ranks in A and {sizes[1]} in B, each holding as many heads, it is not told which hold which"

@@ -33,11 +33,11 @@ def _layer(a: Layer, b: Layer, known: dict[Any, Outcome]) -> LayerDiff:
     if key not in known:
         elsewhere = other_target(a, b)
         known[key] = Outcome(DIFFERENT, (elsewhere,)) if elsewhere else outcome(a, b)
-    return LayerDiff(a.answer.layer_name, known[key], changed(a.facts(), b.facts()))
+    return LayerDiff(a.name, known[key], changed(a.facts(), b.facts()))
 
 
 def _key(layer: Layer) -> tuple[Any, ...]:
-    target = layer.target if layer.target != layer.answer.layer_name else None
+    target = layer.target if layer.target != layer.name else None
     return (layer.answer.view, layer.spec, layer.answer.backend, target)
 
 

@@ -90,9 +90,11 @@ def _layers(alike: list[LayerDiff]) -> list[Block]:
 
 
 def _table(changes: Changes) -> Table:
-    rows = ((key, *map(_lines, pair)) for key, pair in changes.items())
-    named = ((cell(WORDS.get(key, key.replace("_", " "))), cell(*a), cell(*b)) for key, a, b in rows)
-    return Table(("what", "A", "B"), tuple(named))
+    return Table(("what", "A", "B"), tuple(_row(key, a, b) for key, (a, b) in changes.items()))
+
+
+def _row(key: str, a: Any, b: Any) -> tuple[tuple[Spans, ...], ...]:
+    return (cell(WORDS.get(key, key.replace("_", " "))), cell(*_lines(a)), cell(*_lines(b)))
 
 
 def _lines(value: Any) -> list[str]:
