@@ -115,7 +115,7 @@ class _Dims:
         self.apart: int | None = None
         """Bytes from K to V."""
         for name, size, step in zip(names, view.shape, view.stride, strict=True):
-            if name != "num_blocks":
+            if name not in ("num_blocks", 1):
                 self._take(name, size, step * view.itemsize)
         self._check()
 

@@ -10,7 +10,6 @@ from kvinspect.geometry.content import Region, first_moved, gathered, joined
 from kvinspect.geometry.runs import MAX_RUNS, BlockBytes, Intricate, merged
 
 
-
 @st.composite
 def layouts(draw, tokens, heads, elements, itemsize):
     """A block with K and V: every digit at a place of its own in a random order, with gaps in some layouts."""
