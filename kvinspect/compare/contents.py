@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from kvinspect.document.words import DTYPE_BYTES
 from kvinspect.engine.backends import Backend
+from kvinspect.engine.expressions import evaluate
 from kvinspect.engine.reshape import LayerView
 from kvinspect.engine.specs import LATENT, AttentionSpec, LayerSpec, MambaSpec
 from kvinspect.geometry.content import Content, Digits, Region
@@ -21,6 +22,10 @@ from kvinspect.geometry.view import StridedView, contiguous_strides
 
 COORDINATES = ("token", "head", "element")
 """What the coordinates of a region count; a state has elements alone."""
+
+HEAD_SIZES = "head_size+head_size_v"
+UNSPLIT = "K and V"
+"""A region of which nothing tells where K ends."""
 
 STATE_COORDINATES = ("element",)
 
@@ -88,15 +93,30 @@ def _states(layer: LayerView, spec: MambaSpec) -> BlockContent:
     return BlockContent(regions, BlockBytes(offset, stride, first.shape[0], (), max(start, 1)))
 
 
+NAMED = ("num_blocks", "block_size", "num_kv_heads", "2*num_kv_heads", "head_size", "2*head_size", HEAD_SIZES)
+"""Entries of a shape that say what their dim is."""
+
+PROBES = {"num_blocks": 10007, "block_size": 1009, "num_kv_heads": 211, "head_size": 101, "head_size_v": 29}
+"""Sizes under which two entries are equal only where they are the same sum."""
+
+
+def _named(entry: str | int) -> str | int:
+    """An entry as `NAMED` has it, however its factors are ordered."""
+    if isinstance(entry, int):
+        return entry
+    size = evaluate(entry, PROBES)
+    return next((name for name in NAMED if evaluate(name, PROBES) == size), entry)
+
+
 def _names(subject: Subject) -> Sequence[str | int]:
     """The entries of the shape as they are written, or of `[B, H, N, C]` where the backend has no shape of its own."""
     if subject.backend.shapes:
-        return subject.backend.written_shape(subject.cache_dtype)
+        return [_named(entry) for entry in subject.backend.written_shape(subject.cache_dtype)]
     spec = subject.spec
     assert isinstance(spec, AttentionSpec)
     if len(subject.view.parts[0].view.shape) != 4:
         raise Untold(f"nothing tells what the dims of {subject.backend.name}'s view are")
-    plain = "head_size" if spec.kind in LATENT else "head_size+head_size_v"
+    plain = "head_size" if spec.kind in LATENT else HEAD_SIZES
     return ("num_blocks", "num_kv_heads", "block_size", plain if spec.state_content_bytes is None else "packed")
 
 
@@ -144,7 +164,7 @@ class _Dims:
         if _is_halved(name, self.subject):
             size //= 2
             self._split(size * stride)
-        elif name == "head_size+head_size_v" and size > spec.head_size:
+        elif name == HEAD_SIZES and size > spec.head_size:
             self.value_size = size - spec.head_size
             size = spec.head_size
             self._split(size * stride)
@@ -160,7 +180,7 @@ class _Dims:
         first = Region(0, (self.token, self.head, self.content), self.itemsize)
         if self.apart is None:
             latent = isinstance(self.subject.spec, AttentionSpec) and self.subject.spec.kind in LATENT
-            return {"latent" if latent else "K and V": first}
+            return {"latent" if latent else UNSPLIT: first}
         (size, stride), *_ = self.content
         values = ((self.value_size or size, stride),)
         return {"K": first, "V": Region(self.apart, (self.token, self.head, values), self.itemsize)}

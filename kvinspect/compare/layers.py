@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from kvinspect.compare.contents import COORDINATES, STATE_COORDINATES, BlockContent, Untold
+from kvinspect.compare.contents import COORDINATES, STATE_COORDINATES, UNSPLIT, BlockContent, Untold
 from kvinspect.compare.side import Layer
 from kvinspect.engine.specs import AttentionSpec, MambaSpec
 from kvinspect.geometry.content import Content, Moved, first_moved, gathered
@@ -90,6 +90,9 @@ def outcome(a: Layer, b: Layer) -> Outcome:
         return Outcome(UNKNOWN, (str(untold),))
     if here is None or there is None:
         return Outcome(SAME, ("neither has a view of its own",))
+    if (UNSPLIT in here.regions) is not (UNSPLIT in there.regions):
+        blind = a if UNSPLIT in here.regions else b
+        return Outcome(UNKNOWN, (f"the shape of {blind.answer.backend} does not tell K from V",))
     return _judged(here, there, _doubt(a, b))
 
 

@@ -84,8 +84,7 @@ class Backend(NamedTuple):
 
     def written_shape(self, cache_dtype: str) -> tuple[str | int, ...]:
         """The entries of the shape as they are written: numbers, names such as `num_blocks`, and sums of them."""
-        entries = self._shape_rule(cache_dtype).get("shape", ())
-        return tuple(entry.replace(" ", "") if isinstance(entry, str) else entry for entry in entries)
+        return tuple(self._shape_rule(cache_dtype).get("shape", ()))
 
     def kv_dim(self, cache_dtype: str) -> int | None:
         """The dim of the shape that tells keys from values, None where they lie packed together or there is one."""

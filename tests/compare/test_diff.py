@@ -152,9 +152,15 @@ def test_a_layer_that_shares_another_ones_cache():
     assert kvinspect.diff(shared, shared).verdict == "same"
 
 
-def test_a_dim_of_one_says_nothing():
-    answer = kvinspect.diff(out_of_tree("num_blocks", 1, "block_size", "num_kv_heads", "2*head_size"), document())
+@pytest.mark.parametrize("content", ["2*head_size", "head_size * 2"])
+def test_a_dim_of_one_and_the_order_of_factors_say_nothing(content):
+    answer = kvinspect.diff(out_of_tree("num_blocks", 1, "block_size", "num_kv_heads", content), document())
     assert answer.verdict == "same"
+
+
+def test_content_that_does_not_tell_k_from_v_is_not_compared_with_what_does():
+    answer = kvinspect.diff(out_of_tree("num_blocks", "block_size", "num_kv_heads", 128), document())
+    assert answer.layers[0].outcome == ("unknown", ("the shape of NPU does not tell K from V",), None, None)
 
 
 def out_of_tree(*shape):
@@ -164,7 +170,7 @@ def out_of_tree(*shape):
 @pytest.mark.parametrize(
     "shape",
     [
-        ("num_blocks", 2, "num_kv_heads", "block_size", "head_size//2", 2),
+        ("num_blocks", "2*block_size", "num_kv_heads", "head_size"),
         ("num_blocks", "block_size*num_kv_heads", "2*head_size"),
         ("num_blocks", 2, "num_kv_heads", "head_size*block_size"),
     ],
