@@ -7,7 +7,7 @@ every view is `[B, H, N, C]`. Backends whose kernels order a block in another wa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from math import prod
 from typing import NamedTuple
 
@@ -53,6 +53,10 @@ class Subject(NamedTuple):
     """What an element is."""
     cache_dtype: str
     """The dtype with which the backend is asked for its shape."""
+    release: str
+    """As people call it."""
+    shaped: bool
+    """Whether the release asks backends for their shapes; else every view is `[B, H, N, C]`."""
 
 
 def content_of(subject: Subject) -> BlockContent:
@@ -65,20 +69,21 @@ def content_of(subject: Subject) -> BlockContent:
         raise Untold(f"the entries of {subject.backend.name}'s shape do not tell what its dims are")
     dims = _Dims(names, view, subject)
     covered = block_bytes(view, block_dim, view.shape[block_dim], subject.view.kernel_blocks)
-    arrange, order = PRIVATE.get(subject.backend.name, (None, ""))
-    if arrange is not None and subject.backend.shapes:
-        return BlockContent(arrange(dims), covered)
-    return BlockContent(dims.regions(), covered, order or _packed_order(subject))
+    if subject.backend.name == "ROCM_ATTN" and subject.shaped:
+        return BlockContent(_x_packed(dims), covered)
+    order = _own_order(subject)
+    said = f"{subject.backend.name} of vLLM {subject.release} {order}" if order else ""
+    return BlockContent(dims.regions(), covered, said)
 
 
-def _packed_order(subject: Subject) -> str:
-    """Formats whose kernels lay a block out in another order than its shape has."""
+def _own_order(subject: Subject) -> str:
+    """How the kernels order a block, where that is another order than its shape has."""
     if subject.format.startswith("nvfp4"):
-        return f"{subject.backend.name} keeps the data and the scales of a block apart"
+        return "keeps the data and the scales of a block apart"
     spec = subject.spec
-    if isinstance(spec, AttentionSpec) and not subject.backend.shapes and spec.num_head_slots is not None:
-        return f"{subject.backend.name} packs the heads of a block by itself"
-    return ""
+    if isinstance(spec, AttentionSpec) and not subject.shaped and spec.num_head_slots is not None:
+        return "packs the heads of a block in a way of its own"
+    return OWN_ORDER.get(subject.backend.name, "")
 
 
 def _states(layer: LayerView, spec: MambaSpec) -> BlockContent:
@@ -110,7 +115,7 @@ def _named(entry: str | int) -> str | int:
 
 def _names(subject: Subject) -> Sequence[str | int]:
     """The entries of the shape as they are written, or of `[B, H, N, C]` where the backend has no shape of its own."""
-    if subject.backend.shapes:
+    if subject.shaped:
         return [_named(entry) for entry in subject.backend.written_shape(subject.cache_dtype)]
     spec = subject.spec
     assert isinstance(spec, AttentionSpec)
@@ -195,7 +200,7 @@ def _is_halved(name: str | int, subject: Subject) -> bool:
         return True
     spec = subject.spec
     assert isinstance(spec, AttentionSpec)
-    apart_already = 2 in subject.backend.written_shape(subject.cache_dtype) if subject.backend.shapes else False
+    apart_already = subject.shaped and 2 in subject.backend.written_shape(subject.cache_dtype)
     return subject.format.endswith("per_token_head") and spec.kind not in LATENT and not apart_already
 
 
@@ -213,18 +218,12 @@ def _x_packed(dims: _Dims) -> Content:
     item, x = dims.itemsize, max(16 // dims.itemsize, 1)
     if size % x:
         raise Untold(f"paged attention takes heads of whole {x} elements, and these have {size}")
-    head: Iterable[tuple[int, int]] = ((heads, size * tokens * item),)
+    head: Digits = ((heads, size * tokens * item),)
     inner: Digits = ((size // x, tokens * x * item), (x, item))
-    keys = Region(0, ((kernel_blocks, (tokens, x * item)), tuple(head), inner), item)
-    values = ((kernel_blocks, (tokens, item)), tuple(head), ((size, tokens * item),))
+    keys = Region(0, ((kernel_blocks, (tokens, x * item)), head, inner), item)
+    values = ((kernel_blocks, (tokens, item)), head, ((size, tokens * item),))
     return {"K": keys, "V": Region(dims.apart, values, item)}
 
 
-Arrange = Callable[[_Dims], Content]
-
-PRIVATE: dict[str, tuple[Arrange | None, str]] = {
-    "ROCM_ATTN": (_x_packed, "ROCM_ATTN packs a block for paged attention"),
-    "ROCM_SEGMENTED_ATTN": (None, "ROCM_SEGMENTED_ATTN packs a block for paged attention"),
-    "CPU_ATTN": (None, "CPU_ATTN orders a block by the instruction set of the CPU"),
-}
-"""Backend → how its kernels arrange a block, where its shape does not tell; the words where we do not know it."""
+OWN_ORDER = {"CPU_ATTN": "orders a block by the instruction set of the CPU"}
+"""Backend → what its kernels do with a block that its shape does not show."""

@@ -100,7 +100,9 @@ def _subject(cache: Cache, answer: LayerAnswer, spec: LayerSpec, held: str, targ
     dtype = cache.document.model.cache_dtype
     if isinstance(spec, AttentionSpec):
         dtype = cache.release.reshape.cache_dtype_of(spec, dtype)
-    return Subject(answer.view, spec, cache.layer_backends.of(target)[0], held, dtype)
+    backend, _ = cache.layer_backends.of(target)
+    shaped = any("kv_cache_shape" in entry for entry in cache.release.catalogue["backends"].values())
+    return Subject(answer.view, spec, backend, held, dtype, cache.release.name, shaped)
 
 
 def _format(spec: LayerSpec, cache_dtype: str, device: tuple[str, str | None]) -> str:

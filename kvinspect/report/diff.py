@@ -66,12 +66,19 @@ def _refusals(answer: DiffAnswer) -> Iterable[Block]:
             yield Item("!", spans(f"{name} is ", Span("refused", "bad"), text))
 
 
+PLACES = ("tensor_index", "storage_offset")
+"""Changes that layers alike do not have in common: each lies somewhere else."""
+
+
 def _alike(layers: Iterable[LayerDiff], all_layers: bool) -> Iterable[list[LayerDiff]]:
-    """Layers of which the same is to be said, together."""
+    """Layers of which the same is to be said, wherever they lie, together."""
     groups: dict[str, list[LayerDiff]] = {}
     for layer in layers:
-        said = {key: pair for key, pair in layer.changes.items() if key != "tensor_index"}
-        groups.setdefault(layer.layer_name if all_layers else repr((layer.outcome, said)), []).append(layer)
+        shown = {key: pair for key, pair in layer.changes.items() if key not in PLACES}
+        lies = [one._replace(offset=0) for one in layer.outcome.lies or ()]
+        why = () if layer.outcome.lies else layer.outcome.why
+        said = repr((layer.verdict, layer.outcome.first_byte, lies, why, shown))
+        groups.setdefault(layer.layer_name if all_layers else said, []).append(layer)
     return groups.values()
 
 
@@ -81,12 +88,21 @@ def _layers(alike: list[LayerDiff]) -> list[Block]:
     count = f" ({len(alike)} layers)" if len(alike) > 1 else ""
     verdict = Span(VERDICT_WORDS[first.verdict], VERDICT_STYLE[first.verdict])
     blocks: list[Block] = [Heading(spans(Span(names, "strong"), count), spans(verdict))]
-    changes = {key: pair for key, pair in first.changes.items() if key != "tensor_index" or len(alike) == 1}
+    changes = {key: pair for key, pair in first.changes.items() if key not in PLACES or len(alike) == 1}
     if changes:
         blocks.append(_table(changes))
-    if first.outcome.why:
-        blocks.append(Paragraph(spans("Why: " + "; ".join(first.outcome.why) + ".")))
+    why = _common([layer.outcome.why for layer in alike])
+    if why:
+        blocks.append(Paragraph(spans("Why: " + "; ".join(why) + ".")))
     return blocks
+
+
+def _common(reasons: list[tuple[str, ...]]) -> list[str]:
+    """What is to be said of all; that each lies elsewhere is said once."""
+    common = [text for text in reasons[0] if all(text in others for others in reasons)]
+    if any(len(texts) > len(common) for texts in reasons):
+        common.insert(0, "block 0 begins at another byte of the allocation in A than in B")
+    return common
 
 
 def _table(changes: Changes) -> Table:

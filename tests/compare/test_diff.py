@@ -263,3 +263,12 @@ def test_scales_of_a_block_apart_from_its_data_are_not_judged():
     ]
     assert kvinspect.diff(*sides).compatible is None
     assert kvinspect.diff(sides[0], sides[0]).verdict == "same"
+
+
+def test_an_order_of_the_kernels_own_is_known_to_be_the_same_within_a_release_alone():
+    cpu = document("CPU_ATTN", platform="cpu")
+    assert kvinspect.diff(cpu, cpu).verdict == "same"
+    answer = kvinspect.diff(cpu, engines=("0.27", "0.28"))
+    assert answer.layers[0].outcome.why == (
+        "CPU_ATTN of vLLM 0.27 orders a block by the instruction set of the CPU, which its shape does not show",
+    )
