@@ -135,9 +135,13 @@ def _elsewhere(a: BlockContent, b: BlockContent, lies: tuple[Lies, Lies]) -> Ite
     if here.block_stride != there.block_stride:
         yield f"blocks are {here.block_stride} bytes apart in A and {there.block_stride} in B"
     if here.runs != there.runs:
-        yield f"a block lies in {here.runs} in A and in {there.runs} in B".replace(" in 1 in", " in one run in")
+        yield f"a block lies in {_pieces(here)} in A and in {_pieces(there)} in B"
     elif first_moved(a.regions, b.regions):
         yield f"the {here.runs} runs of a block are further apart on one side"
+
+
+def _pieces(lies: Lies) -> str:
+    return "one run" if lies.runs == 1 else f"{lies.runs} runs"
 
 
 def _sizes(a: Content, b: Content) -> str:

@@ -49,6 +49,8 @@ def page(answer: DiffAnswer, all_layers: bool = False) -> Page:
     ]
     if answer.changes:
         blocks.append(_table(answer.changes))
+    if not any(answer.refusals) and not (answer.layers or answer.only_in_a or answer.only_in_b):
+        blocks.append(Paragraph(spans("One side has no layer with a KV cache, so there is nothing to compare.")))
     for alike in _alike(answer.layers, all_layers):
         blocks += _layers(alike)
     return Page((*blocks, *_lost(answer)))

@@ -72,6 +72,12 @@ def test_a_document_from_standard_input(run):
     assert "the instruction set of the CPU" in done.stdout
 
 
+def test_nothing_to_compare_is_not_compatible(run):
+    done = run("diff", "-", LLAMA, stdin="kv_cache_config: {num_blocks: 4, kv_cache_groups: []}")
+    assert done.returncode == 2
+    assert "nothing to compare" in done.stdout
+
+
 def test_layers_alike_are_one_table_unless_all_are_asked_for(run):
     folded, every = (run("diff", *PAIR, *more).stdout for more in ((), ("--all-layers",)))
     assert folded.count("a rank holds") == 1
