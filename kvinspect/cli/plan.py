@@ -93,12 +93,15 @@ def plan(
     Ends with 1 where the engine refuses, 2 where nothing can be said.
     """
     from kvinspect.api.plan_model import Budget, NoMemory
+    from kvinspect.document.problem import DocumentError
     from kvinspect.models.hub import NotFound
 
     show = _Show(how or by_ending(output, ENDINGS, Kind.table), output, all_layers, quiet, color)
     try:
         asked = _asked(words, engine, platform, capability, Budget(available, gpu, weights))
         clean = _swept(asked, sweep, show) if sweep else _planned(asked, show)
+    except DocumentError:
+        raise
     except (NoMemory, NotFound, ValueError) as error:
         raise bad_call(str(error)) from None
     raise typer.Exit(CLEAN if clean else FINDINGS)
