@@ -298,3 +298,18 @@ def test_every_golden_document_is_the_same_as_itself_or_not_judged(release):
         assert set(verdicts(answer).values()) <= {"same", "unknown"}
         judged += answer.compatible is True
     assert judged > 100
+
+
+def test_the_standardised_layouts_move_the_fused_blocks_and_leave_their_bytes():
+    answer = kvinspect.diff(LLAMA, engines=("0.28", "0.33"))
+    assert [layer.verdict for layer in answer.layers] == ["same", *["moved"] * 31]
+    assert answer.compatible is True
+    apart = kvinspect.diff(LLAMA, engines=("0.25", "0.33"))
+    assert (apart.compatible, apart.layers[31].outcome.first_byte.byte) == (False, 256)
+
+
+def test_the_interior_of_a_standardised_paged_block_is_not_told():
+    rocm = {**document("ROCM_ATTN", platform="rocm"), "engine": "0.33"}
+    assert kvinspect.diff(rocm, rocm).verdict == "same"
+    assert kvinspect.diff(rocm, engines=("0.28",)).compatible is None
+    assert kvinspect.diff(rocm, engines=("0.29",)).compatible is None
