@@ -8,12 +8,14 @@ if TYPE_CHECKING:
     from kvinspect.api.align import align
     from kvinspect.api.asking import load
     from kvinspect.api.cg_support import cg_support, cg_support_matrix, cg_support_table
+    from kvinspect.api.diff import diff
     from kvinspect.api.lint import lint
     from kvinspect.api.mm_prefix import mm_prefix
     from kvinspect.api.on_device import InternalError
     from kvinspect.api.plan import plan
     from kvinspect.api.plan_model import plan_model
     from kvinspect.api.specs import specs
+    from kvinspect.compare.answer import DiffAnswer
     from kvinspect.device.choose import DeviceError
     from kvinspect.document.document import Document
     from kvinspect.document.problem import DocumentError
@@ -35,6 +37,7 @@ __all__ = [
     "CUDAGraphMode",
     "DeviceAnswer",
     "DeviceError",
+    "DiffAnswer",
     "Document",
     "DocumentError",
     "InternalError",
@@ -46,6 +49,7 @@ __all__ = [
     "cg_support",
     "cg_support_matrix",
     "cg_support_table",
+    "diff",
     "lint",
     "load",
     "load_model",
@@ -61,11 +65,13 @@ _HOMES = {
     "cg_support": "api.cg_support",
     "cg_support_matrix": "api.cg_support",
     "cg_support_table": "api.cg_support",
+    "diff": "api.diff",
     "lint": "api.lint",
     "mm_prefix": "api.mm_prefix",
     "plan": "api.plan",
     "plan_model": "api.plan_model",
     "InternalError": "api.on_device",
+    "DiffAnswer": "compare.answer",
     "DeviceError": "device.choose",
     "Document": "document.document",
     "DocumentError": "document.problem",

@@ -25,7 +25,8 @@ TEXT_PARTS = ("text_config", "llm_config", "text_encoder", "decoder", "generator
 """Where the language model's own configuration may lie, the likelier first."""
 
 FLAT = (
-    "ernie4_5_vl_moe", "glm4v", "glm4v_moe", "glm_image", "glm_ocr", "hunyuan_vl", "paddleocr_vl", "qwen2_vl", "qwen2_5_vl",
+    "ernie4_5_vl_moe", "glm4v", "glm4v_moe", "glm_image", "glm_ocr", "hunyuan_vl", "paddleocr_vl", "qwen2_vl",
+    "qwen2_5_vl",
 )  # fmt: skip
 """Model types whose older files have the language model's fields at the top."""
 
