@@ -75,7 +75,8 @@ def is_readable(name: str | None) -> bool:
 def _shipped(here: Here) -> Iterator[Layer]:
     kind = here.config.model_type
     if kind not in DRAFTS:
-        raise refusal("speculative_config", f"kvinspect knows no draft (mtp) that comes with a target of model type {kind or 'unknown'}")
+        message = f"kvinspect knows no draft (mtp) that comes with a target of model type {kind or 'unknown'}"
+        raise refusal("speculative_config", message)
     newer = here.cls == "BailingMoeV3ForCausalLM"
     yield from here.inner(here.config, "", "BailingMoeV3MTPModel" if newer else DRAFTS[kind])
 
