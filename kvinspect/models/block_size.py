@@ -10,12 +10,14 @@ from itertools import product
 from math import lcm
 from typing import NamedTuple
 
+from kvinspect.document.words import SPEC_CLASSES
 from kvinspect.engine.backends import Backend
 from kvinspect.engine.pages import page_size_bytes
 from kvinspect.engine.specs import LayerSpec, MambaSpec
 from kvinspect.models.layers import State
 from kvinspect.models.resolve import refusal
 from kvinspect.models.setting import DEFAULT_BLOCK_SIZE, Setting, one_token
+from kvinspect.models.turboquant import slot_bytes
 
 
 class Blocks(NamedTuple):
@@ -101,11 +103,23 @@ def _token_bytes(setting: Setting, backend: Backend, cache_dtype: str) -> int:
     return _page(one_token(setting, cache_dtype), setting, backend)
 
 
+def _token_beside_states(setting: Setting, backend: Backend) -> int:
+    """Bytes of one token of attention beside states; TurboQuant's own, and a multiple of layers left unquantised."""
+    cache_dtype = setting.cache_dtype
+    if not cache_dtype.startswith("turboquant_"):
+        return _token_bytes(setting, backend, cache_dtype)
+    token = one_token(setting, cache_dtype)
+    if SPEC_CLASSES["tq_full_attention"] in setting.release.catalogue["spec_classes"]:
+        token = token._replace(kind="tq_full_attention", tq_slot_size=slot_bytes(cache_dtype, token.head_size))
+    packed = _page(token, setting, backend)
+    return lcm(packed, _token_bytes(setting, backend, "auto")) if setting.skip_layers else packed
+
+
 def _aligned_to_states(found: Blocks, setting: Setting, backends: Sequence[Backend], states: Sequence[State]) -> Blocks:
     """Attention's block enlarged until its page holds a state's, the state's page padded to the same size."""
     backend, state = backends[0], states[0]
     page = MambaSpec(-1, state.weighed or state.shapes, state.dtypes).states_bytes
-    token = _token_bytes(setting, backend, setting.cache_dtype)
+    token = _token_beside_states(setting, backend)
     if not page or not token:
         return found
     alignment = max(smallest_kernel_block(backend), found.block_size)

@@ -101,6 +101,8 @@ def _of_stage(layers: Sequence[Layer], model: Model, setting: Setting, stage: in
 def layer_cache_dtype(layer: Layer, setting: Setting) -> str:
     """The cache dtype of a layer: the engine's, or the model's where the user leaves the layer unquantised."""
     skipped = setting.skip_layers
+    if isinstance(layer, Latent) and str(layer.number) in skipped and setting.rules.latent_is_quantised:
+        return "auto"
     if skipped and isinstance(layer, Attention):
         window = layer.sliding_window or setting.sliding_window
         if (window is not None and "sliding_window" in skipped) or str(layer.number) in skipped:
@@ -200,7 +202,7 @@ class _Maker(NamedTuple):
         return (("num_prefill_checkpoint_blocks", 1), ("prefill_checkpoint_alignment", alignment))
 
     def _latent(self, layer: Latent) -> AttentionSpec:
-        cache_dtype = self.setting.cache_dtype
+        cache_dtype = layer_cache_dtype(layer, self.setting)
         given = {
             "kind": layer.kind or "mla_attention",
             "block_size": self.blocks.block_size,

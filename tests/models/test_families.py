@@ -223,6 +223,19 @@ class TestStates:
         shapes = spec_of(nemotron(), "model.layers.0.mixer", use_replayssm=True, replayssm_buffer_len=16)["shapes"]
         assert shapes[2:] == [[32, 16, 64], [32, 16], [8, 16, 128]]
 
+    def test_layers_left_over_behind_the_last_group_are_latent(self):
+        more = {"layer_group_size": 4, "short_conv_kernel_size": 4, "num_hidden_layers": 6, **LATENT}
+        model = config("BailingMoeV3ForCausalLM", "bailing_hybrid", **more)
+        found = [name for name in layers(model, engine="0.28.0") if name.endswith(".attn")]
+        assert found == [f"model.layers.{i}.self_attn.attn" for i in (3, 4, 5)]
+
+    @pytest.mark.parametrize(("count", "attending"), [(6, [2]), (2, [1])])
+    def test_the_middle_of_every_few_layers_attends(self, count, attending):
+        sizes = {"hidden_size_per_head": 64, "mamba_num_heads": 16, "mamba_d_state": 64, "mamba_d_conv": 4}
+        model = config("Plamo2ForCausalLM", "plamo2", mamba_step=5, num_hidden_layers=count, **sizes)
+        found = [name for name in layers(model, engine="0.26.0") if name.endswith(".attn")]
+        assert found == [f"model.layers.layers.{i}.mixer.attn" for i in attending]
+
 
 class TestAlignment:
     MODELS = st.sampled_from([granite(), delta(), nemotron(), granite(mamba_d_state=64)])
@@ -254,6 +267,18 @@ class TestAlignment:
         assert asked(model).to_dict()["block_size"] % 128 == 0
         assert asked(model, engine="0.26.0").to_dict()["block_size"] % 128
         assert "model.layers.3.self_attn.attn" in layers(model, engine="0.26.0")
+
+    @pytest.mark.parametrize(("cache_dtype", "a_token"), [("auto", 2 * 4 * 128 * 2), ("fp8", 2 * 4 * 128)])
+    def test_a_quantised_cache_needs_longer_blocks(self, cache_dtype, a_token):
+        answer = asked(delta(), kv_cache_dtype=cache_dtype).to_dict()
+        page = 3 * 8192 * 2 + 32 * 128 * 128 * 2
+        assert answer["block_size"] == -(-page // (16 * a_token)) * 16
+
+    def test_packed_tokens_beside_states(self):
+        found = layers(delta(), kv_cache_dtype="turboquant_k8v4")
+        spec = found["model.layers.3.self_attn.attn"][1]
+        assert spec["page_size_bytes"] == found["model.layers.0.linear_attn"][1]["page_size_bytes"]
+        assert spec["page_size_bytes"] == spec["block_size"] * 4 * spec["tq_slot_size"]
 
     def test_blocks_keep_to_states_that_a_prefill_leaves(self):
         found = asked(delta(), engine="0.33.0").to_dict()

@@ -24,7 +24,7 @@ def differences(case):
     yield from golden.difference(theirs, ours)
 
 
-@pytest.mark.parametrize("release", ["0.27.1"])
+@pytest.mark.parametrize("release", ["0.27.1", "0.33.0"])
 def test_specs_of_real_models(release):
     cases = lines(SHARED / "golden" / f"specs-{release}.jsonl")
     found = {case["id"]: rows for case in cases if (rows := list(differences(case)))}
