@@ -48,7 +48,8 @@ def tensors_of(layer: Any, raw: Iterable[Any]) -> list[Any]:
     """The tensors that a layer is bound to.
 
     From 0.27 on a state-space layer unpacks its cache into one tensor a state (`bind_kv_cache` of
-    model_executor/layers/mamba/abstract.py); what the runner made is the whole, found by where it begins.
+    model_executor/layers/mamba/abstract.py); what the runner made is the whole, `[blocks, 1, 1, bytes]`, found by
+    where it begins.
     """
     bound = getattr(layer, "kv_cache", None)
     if _is_tensor(bound):
@@ -56,7 +57,8 @@ def tensors_of(layer: Any, raw: Iterable[Any]) -> list[Any]:
     states = [state for state in bound if _is_tensor(state)] if isinstance(bound, (list, tuple)) else []
     if not states:
         return []
-    wholes = {(t.dtype, tuple(t.shape), t.stride()): t for t in raw if t.data_ptr() == states[0].data_ptr()}
+    there = [t for t in raw if t.data_ptr() == states[0].data_ptr() and tuple(t.shape[1:3]) == (1, 1)]
+    wholes = {(t.dtype, tuple(t.shape), t.stride()): t for t in there}
     return list(wholes.values()) if len(wholes) == 1 else states
 
 
