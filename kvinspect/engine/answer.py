@@ -5,6 +5,7 @@ from __future__ import annotations
 from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
+from kvinspect.engine.captured import Comparison
 from kvinspect.engine.explain import Reason
 from kvinspect.engine.refusal import Refused
 from kvinspect.engine.reshape import Allocation, LayerView
@@ -198,6 +199,8 @@ class AlignAnswer(NamedTuple):
     refusal: Refused | None = None
     reasons: tuple[Reason, ...] = ()
     device: DeviceAnswer = DeviceAnswer("none", "")
+    captured: Comparison | None = None
+    """What a running engine made of it, where the document was captured from one."""
 
     @property
     def allocations(self) -> dict[int, int]:
@@ -241,9 +244,13 @@ class AlignAnswer(NamedTuple):
 
     @property
     def clean(self) -> bool:
-        """Whether there is nothing to report: no refusal, no two blocks on the same bytes, no block without bytes."""
+        """Whether there is nothing to report: no refusal, no two blocks on the same bytes, no block without bytes.
+
+        A captured cache that differs from the computed one is something to report.
+        """
         overlaps = any(tensor.self_conflict for tensor in self.tensors)
-        return self.sound is True and not overlaps and not self.findings
+        differs = self.captured is not None and bool(self.captured.differences)
+        return self.sound is True and not overlaps and not self.findings and not differs
 
     def to_dict(self) -> dict[str, Any]:
         """The answer as `--format json` prints it."""
@@ -261,4 +268,5 @@ class AlignAnswer(NamedTuple):
             "stage": self.refusal.stage if self.refusal else None,
             "reason": refusal_dict(self.refusal) if self.refusal else None,
             "findings": self.findings,
+            "captured": self.captured.to_dict() if self.captured else None,
         }
