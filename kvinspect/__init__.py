@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from kvinspect.api.align import align
     from kvinspect.api.asking import load
     from kvinspect.api.cg_support import cg_support, cg_support_matrix, cg_support_table
+    from kvinspect.api.doctor import doctor
     from kvinspect.api.lint import lint
     from kvinspect.api.mm_prefix import mm_prefix
     from kvinspect.api.on_device import InternalError
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from kvinspect.engine.cudagraph.answer import CGSupportAnswer
     from kvinspect.engine.cudagraph.mode import CUDAGraphMode
     from kvinspect.engine.cudagraph.support import AttentionCGSupport, AttentionCGSupportInfo
+    from kvinspect.engine.doctor import DoctorAnswer
     from kvinspect.engine.mm_prefix.answer import MMPrefixAnswer
     from kvinspect.planning.answer import PlanAnswer
 
@@ -31,6 +33,7 @@ __all__ = [
     "CUDAGraphMode",
     "DeviceAnswer",
     "DeviceError",
+    "DoctorAnswer",
     "Document",
     "DocumentError",
     "InternalError",
@@ -40,6 +43,7 @@ __all__ = [
     "cg_support",
     "cg_support_matrix",
     "cg_support_table",
+    "doctor",
     "lint",
     "load",
     "mm_prefix",
@@ -52,6 +56,7 @@ _HOMES = {
     "cg_support": "api.cg_support",
     "cg_support_matrix": "api.cg_support",
     "cg_support_table": "api.cg_support",
+    "doctor": "api.doctor",
     "lint": "api.lint",
     "mm_prefix": "api.mm_prefix",
     "plan": "api.plan",
@@ -62,6 +67,7 @@ _HOMES = {
     "AlignAnswer": "engine.answer",
     "DeviceAnswer": "engine.answer",
     "CGSupportAnswer": "engine.cudagraph.answer",
+    "DoctorAnswer": "engine.doctor",
     "CUDAGraphMode": "engine.cudagraph.mode",
     "AttentionCGSupport": "engine.cudagraph.support",
     "AttentionCGSupportInfo": "engine.cudagraph.support",

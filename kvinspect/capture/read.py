@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 from kvinspect import __version__
@@ -115,8 +116,9 @@ def layout(vllm_config: Any) -> str | None:
     """The layout in force: resolved in the configuration from 0.29 on, a function's answer before."""
     resolved = getattr(vllm_config.cache_config, "get_resolved_kv_cache_layout", None)
     module = sys.modules.get("vllm.v1.attention.backends.utils")
-    word = if_there(resolved or getattr(module, "get_kv_cache_layout", lambda: None))
-    return getattr(word, "name", None) or word
+    answer: Callable[[], Any] = resolved or getattr(module, "get_kv_cache_layout", lambda: None)
+    word = if_there(answer)
+    return None if word is None else str(getattr(word, "name", word))
 
 
 def _cache(config: Any) -> dict[str, Any]:
@@ -165,7 +167,7 @@ def _cudagraph(engine: Engine, asked: Asked) -> dict[str, Any]:
         {
             "kv_cache_group_id": group.kv_cache_group_id,
             "backend": backends.name_of(group.backend),
-            "support": if_there(lambda group=group: backends.cudagraph_support(group, engine.vllm_config)),
+            "support": if_there(partial(backends.cudagraph_support, group, engine.vllm_config)),
         }
         for group in engine.attention_groups
     ]

@@ -98,6 +98,8 @@ def _differences(answer: AlignAnswer, captured: CapturedEntry) -> Iterator[Diffe
         for what, ours, theirs in _views(layer.view, captured.layers.get(layer.layer_name, [])):
             if ours != theirs:
                 yield Difference(what, ours, theirs, (layer.layer_name,))
+    for layer in captured.layers.keys() - {layer.layer_name for layer in answer.layers}:
+        yield Difference("tensor", NOTHING, _count(captured.layers[layer]), (layer,))
     yield from _storages(answer, captured)
 
 
@@ -123,7 +125,7 @@ def _views(view: LayerView | None, captured: Sequence[CapturedViewEntry]) -> Ite
             yield f"{name}first byte", str(_first_byte(part)), str(real.byte)
     else:
         yield "first byte", str(_first_byte(parts[0])), str(captured[0].byte)
-        yield "bytes from block to block", _pitch(parts[0]), str(captured[0].stride[0] * captured[0].item_size)
+        yield "bytes from block to block", _pitch(parts[0]), str(sum(captured[0].stride[:1]) * captured[0].item_size)
 
 
 def _count(views: Sequence[object]) -> str:
