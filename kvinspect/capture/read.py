@@ -116,9 +116,8 @@ def layout(vllm_config: Any) -> str | None:
     """The layout in force: resolved in the configuration from 0.29 on, a function's answer before."""
     resolved = getattr(vllm_config.cache_config, "get_resolved_kv_cache_layout", None)
     module = sys.modules.get("vllm.v1.attention.backends.utils")
-    answer: Callable[[], Any] = resolved or getattr(module, "get_kv_cache_layout", lambda: None)
-    word = if_there(answer)
-    return None if word is None else str(getattr(word, "name", word))
+    word = if_there(resolved or getattr(module, "get_kv_cache_layout", None) or str)
+    return str(getattr(word, "name", word)) if word else None
 
 
 def _cache(config: Any) -> dict[str, Any]:

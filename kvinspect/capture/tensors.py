@@ -51,7 +51,7 @@ def tensors_of(layer: Any, raw: Iterable[Any]) -> list[Any]:
     model_executor/layers/mamba/abstract.py); what the runner made is the whole, `[blocks, 1, 1, bytes]`, found by
     where it begins.
     """
-    bound = getattr(layer, "kv_cache", None)
+    bound: Any = getattr(layer, "kv_cache", None)
     if _is_tensor(bound):
         return [bound] if bound.numel() else []
     states = [state for state in bound if _is_tensor(state)] if isinstance(bound, (list, tuple)) else []

@@ -98,8 +98,8 @@ def _differences(answer: AlignAnswer, captured: CapturedEntry) -> Iterator[Diffe
         for what, ours, theirs in _views(layer.view, captured.layers.get(layer.layer_name, [])):
             if ours != theirs:
                 yield Difference(what, ours, theirs, (layer.layer_name,))
-    for layer in captured.layers.keys() - {layer.layer_name for layer in answer.layers}:
-        yield Difference("tensor", NOTHING, _count(captured.layers[layer]), (layer,))
+    for name in sorted(captured.layers.keys() - {layer.layer_name for layer in answer.layers}):
+        yield Difference("tensor", NOTHING, _count(captured.layers[name]), (name,))
     yield from _storages(answer, captured)
 
 
