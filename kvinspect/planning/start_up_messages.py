@@ -172,7 +172,7 @@ MESSAGES = tuple(Message(kind, re.compile(pattern), meaning) for kind, pattern, 
 """Every form; a line may have several, as the size and the concurrency of newer releases."""
 
 LIKELY = re.compile(
-    r"cache|[Gg]raph|mamba|attention block|backend|padding layers|Initializing a V1|server version|Maximum concurrency|eager|"
-    r"Auto-fit|num_gpu_blocks|gpu-memory-utilization"
+    r"cache|[Gg]raph|mamba|attention block|backend|padding layers|Initializing a V1|server version|Maximum concurrency|"
+    r"eager|Auto-fit|num_gpu_blocks|gpu-memory-utilization"
 )
 """What every one of them has in it, to pass over the rest of a long log."""
