@@ -43,11 +43,16 @@ def _defaults(spec: Any) -> dict[str, Any]:
 
 
 def plain(value: Any) -> Any:
-    """A value of the engine as a file can hold it: an enum's name, a dtype's word, lists for tuples."""
+    """A value of the engine as a file can hold it: an enum's name, a dtype's word, lists for tuples.
+
+    Raises TypeError for any other object, whose text could be anything.
+    """
     if isinstance(value, Enum):
         return value.name
     if isinstance(value, (list, tuple)):
         return [plain(one) for one in value]
     if value is None or isinstance(value, (bool, int, float)):
         return value
-    return dtype_word(str(value))
+    if isinstance(value, str) or type(value).__name__ == "dtype":
+        return dtype_word(str(value))
+    raise TypeError(f"a document cannot hold a {type(value).__name__}")
