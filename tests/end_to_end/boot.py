@@ -12,5 +12,6 @@ if __name__ == "__main__":
         enforce_eager=True,
         max_model_len=256,
         max_num_seqs=4,
+        distributed_executor_backend="uni",
     )
     print("booted")

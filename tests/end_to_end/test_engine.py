@@ -18,6 +18,8 @@ PYTHON = os.environ.get("KVINSPECT_VLLM_PYTHON")
 MODELS = pathlib.Path(__file__).with_name("models")
 BOOT = pathlib.Path(__file__).with_name("boot.py")
 OFFLINE = {"HF_HUB_OFFLINE": "1", "VLLM_NO_USAGE_STATS": "1", "VLLM_CPU_KVCACHE_SPACE": "1"}
+ALONE = {"VLLM_ENABLE_V1_MULTIPROCESSING": "0"}
+"""One process: nothing is left over where it ends badly."""
 
 pytestmark = [pytest.mark.vllm, pytest.mark.skipif(not PYTHON, reason="KVINSPECT_VLLM_PYTHON names no vLLM")]
 
@@ -37,9 +39,9 @@ def beside_vllm(tmp_path_factory):
 
 
 def boot(model, capture, path):
-    environment = {**os.environ, **OFFLINE, "KVINSPECT_CAPTURE": str(capture), "PYTHONPATH": str(path)}
+    environment = {**os.environ, **OFFLINE, **ALONE, "KVINSPECT_CAPTURE": str(capture), "PYTHONPATH": str(path)}
     command = [PYTHON, str(BOOT), str(MODELS / model)]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=240)
     assert "booted" in done.stdout, done.stdout[-3000:] + done.stderr[-3000:]
     return done.stdout + done.stderr
 
