@@ -158,7 +158,9 @@ def test_align_says_it_and_ends_with_1(run, files):
     done = run("align", differs, "--device", "none")
     assert done.returncode == 1
     assert "1 difference: what vLLM 0.27.1 made is not what is computed" in done.stdout
-    assert "stride of model.layers.0.self_attn.attn: computed [16384, 8192, 64, 1], captured [4, 3, 2, 1]" in done.stdout
+    assert (
+        "stride of model.layers.0.self_attn.attn: computed [16384, 8192, 64, 1], captured [4, 3, 2, 1]" in done.stdout
+    )
     done = run("align", same, "--device", "none")
     assert done.returncode == 0
     assert "✓ as captured: what vLLM 0.27.1 made of 2 layers is what is computed." in done.stdout
