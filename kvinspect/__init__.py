@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from kvinspect.api.mm_prefix import mm_prefix
     from kvinspect.api.on_device import InternalError
     from kvinspect.api.plan import plan
+    from kvinspect.api.plan_model import plan_model
+    from kvinspect.api.specs import specs
     from kvinspect.device.choose import DeviceError
     from kvinspect.document.document import Document
     from kvinspect.document.problem import DocumentError
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
     from kvinspect.engine.cudagraph.support import AttentionCGSupport, AttentionCGSupportInfo
     from kvinspect.engine.doctor import DoctorAnswer
     from kvinspect.engine.mm_prefix.answer import MMPrefixAnswer
+    from kvinspect.models.answer import SpecsAnswer
+    from kvinspect.models.config import Model, load_model
     from kvinspect.planning.answer import PlanAnswer
 
 __version__ = "0.1.0"
@@ -38,7 +42,9 @@ __all__ = [
     "DocumentError",
     "InternalError",
     "MMPrefixAnswer",
+    "Model",
     "PlanAnswer",
+    "SpecsAnswer",
     "align",
     "cg_support",
     "cg_support_matrix",
@@ -46,8 +52,11 @@ __all__ = [
     "doctor",
     "lint",
     "load",
+    "load_model",
     "mm_prefix",
     "plan",
+    "plan_model",
+    "specs",
 ]
 
 _HOMES = {
@@ -60,6 +69,7 @@ _HOMES = {
     "lint": "api.lint",
     "mm_prefix": "api.mm_prefix",
     "plan": "api.plan",
+    "plan_model": "api.plan_model",
     "InternalError": "api.on_device",
     "DeviceError": "device.choose",
     "Document": "document.document",
@@ -73,6 +83,10 @@ _HOMES = {
     "AttentionCGSupportInfo": "engine.cudagraph.support",
     "MMPrefixAnswer": "engine.mm_prefix.answer",
     "PlanAnswer": "planning.answer",
+    "specs": "api.specs",
+    "SpecsAnswer": "models.answer",
+    "Model": "models.config",
+    "load_model": "models.config",
 }
 """Public name → the module below this one that has it; a call imports no more than it needs."""
 

@@ -82,3 +82,21 @@ def whisper():
         },
         "model_config": {"num_attention_heads": 4, "max_model_len": 448},
     }
+
+
+@pytest.fixture
+def script(tmp_path):
+    """The folder of an executable `kvinspect`, as an installed one would be, and an environment that finds it."""
+    folder = tmp_path / "runner" / "kvinspect" / "bin"
+    folder.mkdir(parents=True)
+    path = folder / "kvinspect"
+    code = "import sys\nfrom kvinspect.__main__ import main\nsys.exit(main())\n"
+    path.write_text(f"#!{sys.executable}\n{code}", encoding="utf-8")
+    path.chmod(0o755)
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(("GITHUB_", "GIT_"))}
+    return {
+        **kept,
+        "PATH": f"{folder}{os.pathsep}{os.environ['PATH']}",
+        "PYTHONPATH": str(ROOT),
+        "RUNNER_TEMP": str(tmp_path / "runner"),
+    }

@@ -1,18 +1,71 @@
 """Write `kvinspect/engine/catalogue/<release>.json`: what a vLLM release's backends and specs answer, as data.
 
-    python tools/catalogue.py FACTS.json OUT_DIR
+    python tools/catalogue.py OUT_DIR
 
-FACTS.json holds what the release's backend classes answered on every platform and compute capability. The rest is
-asked here, of the vLLM that this Python imports, which has to be the release of the facts: the fields of its KV cache
-specs, and which block sizes a shape function refuses.
+Asked of the vLLM that this Python imports; neither its compiled parts nor a device are needed (`pretend.py`). Each
+platform and compute capability is asked by a process of its own (`observe.py`), for many answers are settled when a
+module is imported. An answer that is not the same everywhere becomes rules (`varying.py`); where it hangs on more than
+the device, the rule behind it is read by hand (`kernel_blocks.py`, `packing.py`, `support.py`).
 """
 
 import dataclasses
 import json
 import pathlib
+import subprocess
 import sys
 
+import pretend
+from kernel_blocks import block_sizes, quant_modes
+from packing import TURBOQUANT, customized
 from selection import selection
+from support import FLASH_ATTN_VERSIONS, cudagraph
+from varying import condition, rules
+
+PLACES = (
+    ("cuda", "8.0"), ("cuda", "9.0"), ("cuda", "10.0"), ("cuda", "12.0"), ("rocm", "9.4"), ("rocm", "9.5"),
+    ("xpu", None), ("cpu", None),
+)  # fmt: skip
+
+OBSERVE = pathlib.Path(__file__).with_name("observe.py")
+
+
+def observed():
+    """What every backend answers at every place: a fact that is the same everywhere once, else by where it is so."""
+    found = [observed_at(*place) for place in PLACES]
+    rows = zip(*(one["backends"] for one in found), strict=True)
+    places = [one["place"] for one in found]
+    return {
+        "cache_dtypes": found[0]["cache_dtypes"],
+        "backends": [merged(list(zip(places, several, strict=True))) for several in rows],
+    }
+
+
+def observed_at(platform, capability):
+    command = [sys.executable, str(OBSERVE), platform, *([capability] if capability else [])]
+    run = subprocess.run(command, capture_output=True, text=True)
+    if run.returncode:
+        raise SystemExit(run.stderr)
+    return json.loads(run.stdout.splitlines()[-1])
+
+
+def merged(rows):
+    """One backend's answers at all places as one; it may be missing at some."""
+    first = rows[0][1]
+    out = {key: first[key] for key in ("name", "enum", "class", "module")}
+    there = [(place, row) for place, row in rows if "unavailable" not in row]
+    missing = [place for place, row in rows if "unavailable" in row]
+    if not there:
+        return {**out, "unavailable": first["unavailable"]}
+    if missing:
+        out["not_importable_on"] = missing
+    for key in dict.fromkeys(key for _, row in there for key in row if key not in out):
+        groups = {}
+        for place, value in [(place, row[key]) for place, row in there if key in row]:
+            groups.setdefault(json.dumps(value), (value, []))[1].append(place)
+        values = list(groups.values())
+        out[key] = values[0][0] if len(values) == 1 else {"varies": [{"on": on, "value": v} for v, on in values]}
+    return out
+
 
 CAPABILITIES = (
     "is_mla",
@@ -30,43 +83,6 @@ CAPABILITIES = (
     "capabilities_accepted",
 )
 
-
-def condition(places):
-    """The platforms and compute capabilities of a group of observations as conditions, one a platform.
-
-    A CUDA observation stands for its whole family: vLLM asks for families nearly everywhere, and no release has two
-    answers of one family among the observed ones.
-    """
-    found = {}
-    for place in places:
-        found.setdefault(place["platform"], []).append(place["capability"])
-    for platform, capabilities in found.items():
-        if platform == "cuda":
-            families = [int(c.split(".")[0]) for c in capabilities]
-            yield {"platform": platform, "capability_family": families}
-        elif platform == "rocm" and len(capabilities) == 1:
-            yield {"platform": platform, "capability": capabilities}
-        else:
-            yield {"platform": platform}
-
-
-def rules(value):
-    """A fact that varies as rules, first match wins, the most often seen answer last and without a condition."""
-    if not (isinstance(value, dict) and "varies" in value):
-        return value
-    groups = sorted(value["varies"], key=lambda group: len(group["on"]))
-    found = [{"if": c, "value": group["value"]} for group in groups[:-1] for c in condition(group["on"])]
-    return {"rules": [*found, {"value": groups[-1]["value"]}]}
-
-
-# The facts hold straight lines through what was observed; these are the functions behind the lines that are not whole
-# numbers everywhere. A TurboQuant slot is packed keys and values with their scales, rounded up to an even size.
-TURBOQUANT = {
-    "TURBOQUANT_K8V4": "(head_size+(4*head_size+7)//8+4+1)//2*2",
-    "TURBOQUANT_4BIT_NC": "((4*head_size+7)//8+2+(4*head_size+7)//8+4+1)//2*2",
-    "TURBOQUANT_K3V4_NC": "((3*head_size+7)//8+2+(4*head_size+7)//8+4+1)//2*2",
-    "TURBOQUANT_3BIT_NC": "((3*head_size+7)//8+2+(3*head_size+7)//8+4+1)//2*2",
-}
 EXACT = {
     "9/16*head_size": "head_size//2+head_size//16",
     "1/2*head_size+4": "head_size//2+4",
@@ -138,67 +154,6 @@ def spec_classes(interface):
     return out
 
 
-# What `customize_spec` writes into a spec (0.28 on), by the class that defines it; the numbers that the facts hold for
-# one spec are these, evaluated.
-CUSTOMIZED = {
-    "TurboQuantAttentionBackend": [
-        {"if": {"kv_quant_mode": [mode]}, "state_content_bytes": slot} for mode, slot in TURBOQUANT.items()
-    ],
-    "TritonAttentionBackend": [
-        {
-            "if": {"kv_quant_mode": ["INT4_PER_TOKEN_HEAD"]},
-            "state_content_bytes": "head_size//2*itemsize+head_size_v//2*itemsize+8",
-        },
-        {
-            "if": {"kv_quant_mode": ["INT8_PER_TOKEN_HEAD", "FP8_PER_TOKEN_HEAD"]},
-            "state_content_bytes": "head_size*itemsize+head_size_v*itemsize+8",
-        },
-    ],
-    "FlashInferBackend": [
-        {
-            "if": {"kv_quant_mode": ["NVFP4"]},
-            "requires": "head_size==head_size_v",
-            "num_head_slots": "2*num_kv_heads",
-            "state_content_bytes": "head_size//2*itemsize+head_size//16*itemsize",
-        }
-    ],
-    "MLACommonBackend": [
-        {"if": {"kv_quant_mode": ["INT4_PER_TOKEN_HEAD"]}, "state_content_bytes": "head_size//2*itemsize+8"},
-        {
-            "if": {"kv_quant_mode": ["INT8_PER_TOKEN_HEAD", "FP8_PER_TOKEN_HEAD"]},
-            "state_content_bytes": "head_size*itemsize+8",
-        },
-    ],
-}
-
-
-def customized(backend):
-    """The rules of the class that defines the backend's `customize_spec`, [] where that is the base class."""
-    owner = next((c.__name__ for c in backend.__mro__ if "customize_spec" in vars(c)), None)
-    return [] if owner in (None, "AttentionBackend") else CUSTOMIZED[owner]
-
-
-LARGE_PAGES = {"platform": "cuda", "capability_family": [10], "q_heads_divisible": True, "q_heads_grouped": True}
-
-
-def block_sizes(row):
-    """FlashInfer offers large pages only to grouped queries; the observations were all made with such heads."""
-    value = rules(row.get("supported_kernel_block_sizes"))
-    if row["name"] == "FLASHINFER" and isinstance(value, dict):
-        value["rules"][0]["if"] = LARGE_PAGES
-    return value
-
-
-def cudagraph(row):
-    support = row.get("cudagraph_conditions")
-    if support:
-        return {"rules": [{**({"if": r["if"]} if r["if"] else {}), "value": r["level"]} for r in support]}
-    value = rules(row["cudagraph"])
-    if isinstance(value, dict) and "rules" in value:
-        return {"rules": [{**r, "value": r["value"]["default"]} for r in value["rules"]]}
-    return value["default"]
-
-
 def entry(row, backend):
     """The catalogue's entry of one backend."""
     out = {"class": row["class"], "module": row["module"]}
@@ -207,17 +162,13 @@ def entry(row, backend):
         return {**out, "unavailable": {"type": kind, "text": text.split(". ")[0]}}
     if "not_importable_on" in row:
         out["not_importable_on"] = [p["platform"] for p in row["not_importable_on"]]
-    out["cudagraph_support"] = cudagraph(row)
+    out["cudagraph_support"] = cudagraph(row, backend)
     if row["enum"].startswith("Mamba"):
         return {**out, "is_ssm": True}
-    out["kv_cache_shape"] = shape_rules(row["kv_cache_shape"], refused_block_sizes(backend))
-    orders = row["stride_order"]
-    out["kv_cache_stride_order"] = {layout: orders[layout] for layout in ("NHD", "HND")}
-    out["indexes_kv_by_block_stride"] = {
-        layout: orders[f"{layout} indexes_kv_by_block_stride"] for layout in ("NHD", "HND")
-    }
-    out["supported_kernel_block_sizes"] = block_sizes(row)
-    out["required_kv_cache_layout"] = rules(row["required_kv_cache_layout"])
+    out |= layouts(row) if "supported_kv_cache_layouts" in row else legacy_layouts(row, backend)
+    out["supported_kernel_block_sizes"] = block_sizes(row, backend)
+    if "supported_kv_cache_layouts" not in row:
+        out["required_kv_cache_layout"] = rules(row["required_kv_cache_layout"])
     if hasattr(backend, "set_head_size_v"):
         out["head_size_v_of_class"] = True
     if customized(backend):
@@ -228,41 +179,54 @@ def entry(row, backend):
     return out
 
 
+def layouts(row):
+    """The physical layouts that the kernels read, most preferred first, null where any will do (0.29 on)."""
+    return {"supported_kv_cache_layouts": rules(row["supported_kv_cache_layouts"])}
+
+
+def legacy_layouts(row, backend):
+    """The backend's own shape and stride orders (up to 0.28)."""
+    orders = row["stride_order"]
+    with_layers = {layout: orders[f"{layout}+layers"] for layout in ("NHD", "HND")}
+    return {
+        "kv_cache_shape": shape_rules(row["kv_cache_shape"], refused_block_sizes(backend)),
+        "kv_cache_stride_order": {layout: orders[layout] for layout in ("NHD", "HND")},
+        "indexes_kv_by_block_stride": {
+            layout: orders[f"{layout} indexes_kv_by_block_stride"] for layout in ("NHD", "HND")
+        },
+        **({"kv_cache_stride_order_with_layers": with_layers} if any(with_layers.values()) else {}),
+    }
+
+
 def classes():
     """{(enum name, member name): class} of every backend that this vLLM can import here."""
     from vllm.v1.attention.backends import registry
 
     out = {}
-    for enum in (registry.AttentionBackendEnum, registry.MambaAttentionBackendEnum):
-        for name, member in enum.__members__.items():
+    for family in (registry.AttentionBackendEnum, registry.MambaAttentionBackendEnum):
+        for name, member in family.__members__.items():
             try:
-                out[enum.__name__, name] = LOAD(member.get_class)
+                out[family.__name__, name] = pretend.load(member.get_class)
             except Exception:
                 continue
     return out
 
 
-def LOAD(getter):
-    return getter()
-
-
-def collect(facts):
-    """The whole catalogue of a release."""
+def collect():
+    """The whole catalogue of the release on the path."""
+    facts = observed()
+    pretend.be("cuda", "9.0")
     import vllm.v1.kv_cache_interface as interface
 
-    found = classes()
-    backends = {}
+    found, backends = classes(), {}
     for row in facts["backends"]:
         name = row["name"] if row["name"] not in backends else f"{row['name']}_MAMBA"
         backends[name] = entry(row, found.get((row["enum"], row["name"])))
-    version = next(c for c in facts["cudagraph_general"] if "flash_attn_version" in c["what"])
     return {
-        "release": facts["engine"],
+        "release": pretend.version(),
         "cache_dtypes": facts["cache_dtypes"],
-        "kv_quant_modes": {m: v.value for m, v in interface.KVQuantMode.__members__.items()},
-        "flash_attn_version": [
-            {**({"if": c["if"]} if c["if"] else {}), "value": c["version"]} for c in version["cases"]
-        ],
+        "kv_quant_modes": quant_modes(),
+        "flash_attn_version": FLASH_ATTN_VERSIONS,
         "selection": selection(),
         "spec_classes": spec_classes(interface),
         "backends": backends,
@@ -288,10 +252,10 @@ def text(catalogue):
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
-def main(facts_path, out_dir):
-    facts = json.loads(pathlib.Path(facts_path).read_text(encoding="utf-8"))
-    out = pathlib.Path(out_dir) / f"{facts['engine']}.json"
-    out.write_text(text(collect(facts)), encoding="utf-8")
+def main(out_dir):
+    found = collect()
+    out = pathlib.Path(out_dir) / f"{found['release']}.json"
+    out.write_text(text(found), encoding="utf-8")
     print(out)
 
 

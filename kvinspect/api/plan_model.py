@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import pathlib
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from kvinspect.api.models import load_model, specs
+from kvinspect.api.asking import load
 from kvinspect.api.plan import plan
+from kvinspect.api.specs import load_model, specs
+from kvinspect.models.answer import SpecsAnswer, as_served, scheduler_defaults
+from kvinspect.models.arguments import engine_arguments
+from kvinspect.models.config import Model
 from kvinspect.models.memory import DEFAULT_UTILISATION, Memory, estimated, parse_size
-from kvinspect.models.sweep import Axis, SweepAnswer, point_of, points
+from kvinspect.models.stages import planning_document
 from kvinspect.models.weights import Weights, weights_of
-from kvinspect.planning.answer import PlanAnswer
-
-if TYPE_CHECKING:
-    from kvinspect.models.config import Model
-    from kvinspect.models.specs import SpecsAnswer
+from kvinspect.planning.answer import BackendChoice, ModelOrigin, PlanAnswer
+from kvinspect.planning.sweep import Axis, SweepAnswer, point_of, points
 
 Progress = Callable[[int, int], None]
 
@@ -25,9 +26,9 @@ class NoMemory(ValueError):
 
 
 class ModelPlan(NamedTuple):
-    """What the engine makes of a model: the specs of its layers, the memory for them, and the plan."""
+    """What the engine makes of a model: the specs of each pipeline stage, the memory for them, and the plan."""
 
-    specs: SpecsAnswer
+    stages: tuple[SpecsAnswer, ...]
     memory: Memory
     plan: PlanAnswer
 
@@ -36,10 +37,31 @@ class ModelPlan(NamedTuple):
         """Whether the engine would start."""
         return self.plan.clean
 
+    @property
+    def origin(self) -> ModelOrigin:
+        """The model in a few words, and why its layers have the backends that they have."""
+        setting = self.stages[0].setting
+        arguments = setting.arguments
+        sizes = {
+            "TP": arguments.tensor_parallel_size,
+            "PP": arguments.pipeline_parallel_size,
+            "DCP": arguments.decode_context_parallel_size,
+        }
+        ranks = [f"{name} {size}" for name, size in sizes.items() if size > 1]
+        seen = dict.fromkeys(layer.backend for stage in self.stages for layer in stage.layers)
+        backends = [
+            BackendChoice(one.backend, one.why, tuple((other.backend, other.reasons) for other in one.passed_over))
+            for one in seen
+        ]
+        batched, seqs = scheduler_defaults(setting)
+        batch = f"batches of {batched:,} tokens and {seqs:,} sequences"
+        facts = (setting.architecture.name, setting.dtype, f"cache {setting.cache_dtype}", *ranks, batch)
+        return ModelOrigin(facts, self.memory.how, tuple(backends))
+
     def to_dict(self) -> dict[str, Any]:
         """The plan as JSON, with the memory's origin and the specs."""
-        found = self.specs.to_dict()
-        return {**self.plan.to_dict(), "memory": self.memory._asdict(), "specs": found}
+        found = [stage.to_dict() for stage in self.stages]
+        return {**self.plan.to_dict(), "memory": self.memory._asdict(), "stages": found}
 
 
 def plan_model(
@@ -53,15 +75,30 @@ def plan_model(
 ) -> ModelPlan:
     """The plan of a model under engine arguments named as vLLM's, with `memory` bytes for the cache of each worker.
 
+    Batches are those that `vllm serve` takes where the arguments do not say; Python's `LLM` takes larger ones.
+
     Raises DocumentError where the config.json or an argument cannot be used, or the architecture is not known.
     """
     memory = Memory(memory, "given") if isinstance(memory, int) else memory
-    found = specs(
-        model, engine=engine, platform=platform, device_capability=device_capability, engine_args=engine_args or {}
+    loaded = model if isinstance(model, Model) else load_model(model)
+    arguments = engine_arguments(engine_args)
+    stages = tuple(
+        as_served(
+            specs(
+                loaded,
+                engine=engine,
+                platform=platform,
+                device_capability=device_capability,
+                engine_args=arguments,
+                stage=stage,
+            ),
+            memory.gpu,
+        )
+        for stage in range(arguments.pipeline_parallel_size)
     )
-    stages = int(found.arguments.pipeline_parallel_size)
-    document = found.to_planning_document(available_memory=[memory.size] * stages)
-    return ModelPlan(found, memory, plan(document))
+    written = engine_args if isinstance(engine_args, Mapping) else {}
+    found = plan(load(planning_document(stages, memory.size, written), loaded.name))
+    return ModelPlan(stages, memory, found)
 
 
 class Budget(NamedTuple):
@@ -76,7 +113,8 @@ def memory_of(budget: Budget, arguments: Mapping[str, Any], folder: pathlib.Path
     """Bytes for the cache of one worker. Raises NoMemory where nothing says how much, ValueError for no size."""
     exact = budget.available or arguments.get("kv_cache_memory_bytes")
     if exact is not None:
-        return Memory(parse_size(str(exact)), "given")
+        gpu = parse_size(budget.gpu) if budget.gpu is not None else None
+        return Memory(parse_size(str(exact)), "given", gpu=gpu)
     if budget.gpu is not None:
         return _estimate(budget, arguments, folder)
     if arguments.get("num_gpu_blocks_override") is not None:
@@ -115,7 +153,7 @@ def sweep(
 
     Raises DocumentError as `plan_model`, ValueError for too many points.
     """
-    loaded = load_model(model)
+    loaded = model if isinstance(model, Model) else load_model(model)
     found, wanted = [], points(axes)
     answer = None
     for done, values in enumerate(wanted):

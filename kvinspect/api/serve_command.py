@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from kvinspect.api.asking import release_of
+from kvinspect.document.document import Document
+from kvinspect.document.load import from_source
 from kvinspect.document.source import Source, read_source
 from kvinspect.engine.catalogue import flags
 from kvinspect.engine.catalogue.flags import Flags
@@ -19,7 +21,7 @@ class ServeCommand(NamedTuple):
     """A model's config.json under engine arguments, or a planning document."""
 
     model: str | None
-    document: str | None
+    document: Document | None
     arguments: Mapping[str, Any]
 
 
@@ -49,7 +51,7 @@ def _of_name(name: str, known: Flags, arguments: dict[str, Any], folder: pathlib
         source = read_source(name)
         kind = kind_of(source.value, name)
         if kind == "document":
-            return ServeCommand(None, name, arguments)
+            return ServeCommand(None, from_source(source), arguments)
         if kind == "serve":
             return _of_serve(source, known, arguments)
     return ServeCommand(str(located(name, folder)), None, arguments)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kvinspect.cli.exits import CLEAN, FINDINGS, INPUT, bad_call, say
-from kvinspect.cli.options import Coloured, Debug, Output, Quiet
+from kvinspect.cli.options import Coloured, Debug, Output, Quiet, codes
 from kvinspect.cli.output import Color, look_of, write
 
 if TYPE_CHECKING:
@@ -47,7 +47,10 @@ class Level(str, Enum):
     note = "note"
 
 
-Words = Annotated[list[str] | None, typer.Option(metavar="CODES", help="Rules: KV101, KV1, a name; comma-separated.")]
+Words = Annotated[
+    list[str] | None,
+    typer.Option(metavar="CODES", help="Rules: KV101, KV1, a name; comma-separated.", autocompletion=codes),
+]
 
 
 def lint(
@@ -126,12 +129,14 @@ def _results(paths: list[str], options: Options, jobs: int, verbose: bool) -> li
     from kvinspect.api.lint import lint_many
     from kvinspect.cli.walk import named_files
 
-    files = dict(named_files(paths))
-    results = lint_many(list(files), options, jobs)
+    files: dict[str, tuple[str, bool]] = {}
+    for name, named in named_files(paths):
+        files.setdefault(os.path.normpath(name), (name, named))
+    results = lint_many([name for name, _ in files.values()], options, jobs)
     if verbose:
         for result in results:
             say(f"{result.source}: {result.kind}" + (f", vLLM {result.release}" if result.release else ""))
-    return list(zip(results, files.values(), strict=True))
+    return [(result, named) for result, (_, named) in zip(results, files.values(), strict=True)]
 
 
 def _of_our_kinds(results: Sequence[tuple[FileResult, bool]], skip_others: bool) -> list[FileResult]:

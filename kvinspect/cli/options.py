@@ -15,3 +15,10 @@ AllLayers = Annotated[bool, typer.Option("--all-layers", help="Do not fold alike
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
 Coloured = Annotated[Color, typer.Option("--color", help="Colour the output.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an internal error.")]
+
+
+def codes(incomplete: str) -> list[tuple[str, str]]:
+    """(code, name) of the rules that a word may become, for a shell that completes it."""
+    from kvinspect.lint.registry import all_rules
+
+    return [(rule.code, rule.name) for rule in all_rules() if rule.code.startswith(incomplete.upper())]

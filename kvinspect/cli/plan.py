@@ -15,9 +15,10 @@ from kvinspect.cli.output import Color, Format, Report, by_ending, write, write_
 
 if TYPE_CHECKING:
     from kvinspect.api.plan_model import Budget, ModelPlan
+    from kvinspect.document.document import Document
     from kvinspect.models.memory import Memory
-    from kvinspect.models.sweep import SweepAnswer
     from kvinspect.planning.answer import PlanAnswer
+    from kvinspect.planning.sweep import SweepAnswer
 
 EXAMPLES = """\b
 Examples:
@@ -117,7 +118,7 @@ class _Asked(NamedTuple):
     """What a call is about: a model under engine arguments, or a planning document."""
 
     model: str | None
-    document: str | None
+    document: Document | None
     arguments: Mapping[str, Any]
     budget: Budget
     setting: Mapping[str, Any]
@@ -138,7 +139,7 @@ def _asked(words: Sequence[str], engine: str | None, platform: str, capability: 
     command = read_command(words, engine)
     setting = {"engine": engine, "platform": platform, "device_capability": capability}
     if command.document is not None and (command.arguments or any(budget)):
-        raise bad_call("a planning document says by itself what its arguments and its memory are", command.document)
+        raise bad_call("a planning document says by itself what its arguments and its memory are")
     return _Asked(command.model, command.document, command.arguments, budget, setting)
 
 
@@ -166,8 +167,8 @@ def _print(answer: PlanAnswer, model: ModelPlan | None, show: _Show) -> None:
     if show.kind in (Kind.svg, Kind.html):
         raise bad_call("a picture needs something to vary: --sweep max_model_len=8k..1M", "--format")
     if show.output or not show.quiet:
-        page = report.model_page if model else report.page
-        shown = Report([model or answer], lambda found: page(found, show.all_layers))
+        origin = model.origin if model else None
+        shown = Report([model or answer], lambda _: report.page(answer, show.all_layers, origin))
         shown.emit(Format(show.kind.value), show.output, show.color)
 
 
@@ -185,7 +186,7 @@ def _print_document(answer: PlanAnswer, show: _Show) -> None:
 def _swept(asked: _Asked, sweeps: Sequence[str], show: _Show) -> bool:
     from kvinspect.api import plan_model as models
     from kvinspect.cli.progress import step_bar
-    from kvinspect.models.sweep import axis
+    from kvinspect.planning.sweep import axis
 
     if asked.model is None:
         raise bad_call("a sweep varies engine arguments, so it needs a model's config.json", "--sweep")
@@ -216,10 +217,11 @@ def _print_sweep(answer: SweepAnswer, show: _Show) -> None:
 
 
 def _drawn(answer: SweepAnswer, kind: Kind) -> str:
+    from kvinspect.report.fold import title_of
     from kvinspect.report.sweep.chart import chart
     from kvinspect.report.sweep.svg import svg
 
-    title = f"{answer.setting.source.rsplit('/', 1)[-1]}, vLLM {answer.setting.engine}"
+    title = f"{title_of(answer.setting.source)}, vLLM {answer.setting.engine}"
     drawing = svg(chart(answer), title)
     if kind is Kind.svg:
         return drawing

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kvinspect.cli.exits import bad_call
-from kvinspect.cli.options import Coloured, Debug, Output
+from kvinspect.cli.options import Coloured, Debug, Output, codes
 from kvinspect.cli.output import Color, look_of, write
 
 if TYPE_CHECKING:
@@ -30,7 +30,10 @@ class How(str, Enum):
 
 
 def rule(
-    code: Annotated[str | None, typer.Argument(metavar="[RULE]", help="A code or a name; absent: all rules.")] = None,
+    code: Annotated[
+        str | None,
+        typer.Argument(metavar="[RULE]", help="A code or a name; absent: all rules.", autocompletion=codes),
+    ] = None,
     how: Annotated[How, typer.Option("--format", "-f", help="How to print it.")] = How.text,
     output: Output = None,
     color: Coloured = Color.auto,

@@ -39,6 +39,7 @@ ShapeEntry = Annotated[
 BlockSize = Annotated[
     Positive | Annotated[Word, Rule(pattern=r"^[1-9]\d{0,8}n$")], Rule("64 is that size alone, 16n any multiple of 16")
 ]
+TokensPerState = Annotated[int, Rule(strict=True, ge=-1)] | Annotated[Word, Rule(pattern=r"^1/[1-9]\d{0,8}$")]
 Order = list[NotNegative]
 Shape = Annotated[list[Positive], Rule(max_length=MAX_DIMS)]
 LegacyLayout = Literal["NHD", "HND"]
@@ -82,6 +83,27 @@ class SpecEntry(Entry):
     mamba_type: EnumWord | None = None
     mamba_cache_mode: MambaCacheMode | None = None
     num_speculative_blocks: NotNegative | None = None
+    tokens_per_state: Annotated[TokensPerState | None, Rule("tokens that one stored state covers, or 1/2 of one")] = (
+        None
+    )
+    dcp_sharded: Annotated[Flag | None, Rule("whether decode context parallelism shards the cache")] = None
+    block_stride_alignment: Annotated[
+        BlockSize | None,
+        Rule("bytes between blocks are a multiple of it; 64n: of whole kernel blocks of up to 64 tokens"),
+    ] = None
+    storage_block_size: Annotated[Positive | None, Rule("tokens of a block in the view, where kernels take others")] = (
+        None
+    )
+    max_tp_shards: Positive | None = None
+    topk_buffer_width: Positive | None = None
+    cache_role: Word | None = None
+    is_index_group_leader: Flag | None = None
+    bounded_replay: Flag | None = None
+    is_draft: Flag | None = None
+    num_prefill_checkpoint_blocks: NotNegative | None = None
+    prefill_checkpoint_alignment: Positive | None = None
+    num_heads: Positive | None = None
+    tp_replicated: Flag | None = None
     kv_cache_specs: Annotated[
         dict[Word, SpecEntry] | None, Rule("uniform_type: layer name → its spec; at least one")
     ] = None
@@ -91,7 +113,13 @@ class SpecEntry(Entry):
 class BackendEntry(Entry):
     """An out-of-tree backend."""
 
-    kv_cache_shape: Annotated[list[ShapeEntry], Rule(min_length=1, max_length=MAX_DIMS)]
+    kv_cache_shape: Annotated[
+        list[ShapeEntry] | None, Rule("up to 0.28, where the backend shapes its own cache", max_length=MAX_DIMS)
+    ] = None
+    supported_kv_cache_layouts: Annotated[
+        list[Layout] | None,
+        Rule("from 0.29 on: the layouts its kernels read, most preferred first; absent: any", min_length=1),
+    ] = None
     kv_cache_stride_order: Annotated[
         dict[LegacyLayout, Order] | Order | None,
         Rule("the dims in memory order, by layout or once for all; absent: as in the shape"),
@@ -116,9 +144,12 @@ class TensorEntry(Entry):
     """One allocation, and the layers on it."""
 
     size: Annotated[Positive, Rule("bytes")]
-    shared_by: list[Word]
-    offset: Annotated[NotNegative, Rule("bytes into a block, in a packed allocation")] = 0
-    block_stride: Annotated[NotNegative, Rule("bytes from block to block in a packed allocation; 0: not packed")] = 0
+    shared_by: Annotated[list[Word] | None, Rule("the layers; called layers from 0.29 on")] = None
+    layers: Annotated[list[Word] | None, Rule("the layers, as shared_by")] = None
+    offset: Annotated[NotNegative, Rule("bytes to its first layer's block 0")] = 0
+    block_stride: Annotated[NotNegative, Rule("bytes from block to block; up to 0.28, 0: not packed")] = 0
+    layer_stride: Annotated[NotNegative | None, Rule("bytes from layer to layer, from 0.29 on")] = None
+    host_resident: Literal[False] = False
 
 
 @dataclass(slots=True, kw_only=True, eq=False, repr=False)
@@ -151,6 +182,13 @@ class EncoderGroupEntry(Entry):
 
 
 @dataclass(slots=True, kw_only=True, eq=False, repr=False)
+class PassEntry(Entry):
+    """Of vLLM's `PassConfig` what the choice of a model runner hangs on."""
+
+    enable_sp: Annotated[Flag, Rule("sequence parallelism")] = False
+
+
+@dataclass(slots=True, kw_only=True, eq=False, repr=False)
 class CompilationEntry(Entry):
     """Of vLLM's `CompilationConfig` what decides about CUDA graphs."""
 
@@ -160,6 +198,17 @@ class CompilationEntry(Entry):
     use_inductor_graph_partition: Flag = False
     cudagraph_capture_sizes: list[Positive] | None = None
     max_cudagraph_capture_size: Positive | None = None
+    pass_config: PassEntry = field(default_factory=PassEntry)
+
+
+@dataclass(slots=True, kw_only=True, eq=False, repr=False)
+class DraftEntry(Entry):
+    """Of a draft model's configuration what the choice of a model runner hangs on."""
+
+    architectures: list[Word] = field(default_factory=list)
+    layer_types: Annotated[list[Word], Rule("as in its config.json, for instance sliding_attention")] = field(
+        default_factory=list
+    )
 
 
 @dataclass(slots=True, kw_only=True, eq=False, repr=False)
@@ -169,6 +218,10 @@ class SpeculativeEntry(Entry):
     num_speculative_tokens: NotNegative = 0
     method: Word | None = None
     use_eagle: Flag = False
+    parallel_drafting: Flag = False
+    use_heterogeneous_vocab: Flag = False
+    enable_adaptive_verification: Flag = False
+    draft_model_config: DraftEntry = field(default_factory=DraftEntry)
 
 
 @dataclass(slots=True, kw_only=True, eq=False, repr=False)
@@ -192,6 +245,16 @@ class ModelEntry(Entry):
     max_model_len: Positive = 4096
     original_max_model_len: Annotated[int, Rule(strict=True, ge=-1)] | None = None
     model_type: Word | None = None
+    architectures: Annotated[list[Word] | None, Rule("as in the model's config.json")] = None
+    runner_type: Literal["generate", "pooling", "draft"] | None = None
+    is_moe: Annotated[Flag | None, Rule("whether it is a mixture of experts")] = None
+    is_hybrid: Annotated[Flag | None, Rule("attention and state-space layers; absent: as the specs say")] = None
+    is_attention_free: Annotated[Flag | None, Rule("absent: as the specs say")] = None
+    is_diffusion: Flag | None = None
+    logits_processors: list[Word] | None = None
+    logprobs_mode: Word | None = None
+    enable_prompt_embeds: Flag = False
+    enable_return_routed_experts: Flag = False
 
 
 @dataclass(slots=True, kw_only=True, eq=False, repr=False)
@@ -209,6 +272,7 @@ class CacheEntry(Entry):
 
     mamba_cache_mode: MambaCacheMode = "none"
     block_size: Positive | None = None
+    kv_sharing_fast_prefill: Flag = False
 
 
 @dataclass(slots=True, kw_only=True, eq=False, repr=False)
@@ -219,6 +283,9 @@ class ParallelEntry(Entry):
     prefill_context_parallel_size: Positive = 1
     tensor_parallel_size: Positive = 1
     pipeline_parallel_size: Positive = 1
+    distributed_executor_backend: Word | None = None
+    enable_dbo: Flag = False
+    enable_elastic_ep: Flag = False
 
 
 @dataclass(slots=True, kw_only=True, eq=False, repr=False)
@@ -263,6 +330,12 @@ class MultimodalEntry(Entry):
     """What the bidirectional ranges of a batch hang on."""
 
     sliding_window: Positive | None = None
+    mm_prefix_clamp_sliding_window: Annotated[
+        Flag, Rule("whether the model cuts ranges at the window, so that none is skipped (0.33)")
+    ] = False
+    mm_prefix_span_leading_pad_modulus: Annotated[
+        NotNegative, Rule("tokens to whose multiples the model pads before a span, 0: none (0.33)")
+    ] = 0
     requests: list[RequestEntry] = field(default_factory=list)
 
 
@@ -271,7 +344,9 @@ class DocumentModel(Entry):
     """An inspection document."""
 
     engine: Annotated[Version | None, Rule("the vLLM release whose rules apply, for instance 0.27")] = None
-    model_runner: Literal["v2", "v1", "auto"] = "v2"
+    model_runner: Annotated[Literal["v2", "v1", "auto"], Rule("auto: the one that the release picks for the model")] = (
+        "auto"
+    )
     platform: Platform = "cuda"
     device_capability: Annotated[Capability | None, Rule("for instance 9.0; on ROCm 9.4 is gfx942")] = None
     cache_dtype: Annotated[Word, Rule("--kv-cache-dtype")] = "auto"
@@ -291,6 +366,8 @@ class DocumentModel(Entry):
     cache_config: CacheEntry = field(default_factory=CacheEntry)
     parallel_config: ParallelEntry = field(default_factory=ParallelEntry)
     kv_transfer_config: TransferEntry = field(default_factory=TransferEntry)
+    ec_transfer_config: Annotated[dict[Word, Any] | None, Rule("the encoder cache connector")] = None
+    lora_config: dict[Word, Any] | None = None
     backends: Annotated[dict[Word, BackendEntry], Rule("out-of-tree backends by name")] = field(default_factory=dict)
     multimodal: MultimodalEntry | None = None
     kv_cache_specs: Annotated[

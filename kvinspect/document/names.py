@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from itertools import product
 
 from kvinspect.document.limits import MAX_NAMES
@@ -29,15 +31,31 @@ def expand(name: str, limit: int = MAX_NAMES) -> tuple[str, ...]:
     """
     if "{" not in name:
         return (name,)
-    choices: list[list[str] | range] = []
+    choices = _parsed(name)
     count = 1
-    for piece in _BRACES.split(name):
-        words = _choices(piece)
+    for words in choices:
         count *= len(words)
         if count > limit:
             raise TooManyNames(f"{shown(name)} stands for too many layers; a document has at most {MAX_NAMES}")
-        choices.append(words)
-    return tuple("".join(map(str, chosen)) for chosen in product(*choices))
+    return _written_out(name) if count <= FEW else tuple(_names(choices))
+
+
+FEW = 4096
+"""So many names of a pattern are kept: whoever reads a document asks for the same ones several times."""
+
+
+@lru_cache(maxsize=64)
+def _written_out(name: str) -> tuple[str, ...]:
+    return tuple(_names(_parsed(name)))
+
+
+def _names(choices: Sequence[Sequence[object]]) -> Iterator[str]:
+    return ("".join(map(str, chosen)) for chosen in product(*choices))
+
+
+@lru_cache(maxsize=64)
+def _parsed(name: str) -> tuple[list[str] | range, ...]:
+    return tuple(_choices(piece) for piece in _BRACES.split(name))
 
 
 def _choices(piece: str) -> list[str] | range:

@@ -100,9 +100,9 @@ class _Reader:
         return found
 
     def _key(self, node: yaml.Node, path: Path) -> Any:
-        if isinstance(node, yaml.ScalarNode) and node.tag == STR:
-            return node.value
         is_scalar = isinstance(node, yaml.ScalarNode)
+        if is_scalar and node.tag == STR:
+            return node.value
         found = f"{node.value[:40]}, which YAML reads as another type" if is_scalar else "a list or a mapping"
         self._problem(path, node, expected="a word as key", found=found)
         return str(node.value)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
+from kvinspect.document.document import Tensor
 from kvinspect.engine.captured import Comparison
 from kvinspect.engine.explain import Reason
 from kvinspect.engine.refusal import Refused
@@ -28,6 +29,18 @@ def conflict_dict(conflict: Conflict | None) -> dict[str, Any] | None:
 def refusal_dict(refusal: Refused) -> dict[str, Any]:
     """A refusal as JSON has it."""
     return {"type": refusal.type, "in": refusal.function, "text": refusal.text, "where": refusal.where or None}
+
+
+def placed_dict(tensor: Tensor) -> dict[str, Any]:
+    """A tensor of the one backing allocation as JSON has it."""
+    strides = {"layer_stride": tensor.layer_stride, "block_stride": tensor.block_stride}
+    return {
+        "index": tensor.id,
+        "size": tensor.size,
+        "layers": list(tensor.shared_by),
+        **strides,
+        "offset": tensor.offset,
+    }
 
 
 class LayerAnswer(NamedTuple):
@@ -104,14 +117,19 @@ class TensorAnswer(NamedTuple):
     refusal: Refused | None = None
     offset: int = 0
     block_stride: int = 0
+    layer_stride: int | None = None
+    """Bytes from layer to layer, None where the allocation is by itself (up to 0.28)."""
     num_blocks: int | None = None
     """Blocks of the block manager that every view on it holds, None where a view has no block dim."""
     where: tuple[str, ...] = ()
     """`file:line:column: path` of the entries that are responsible for a conflict or a refusal."""
 
     def to_dict(self) -> dict[str, Any]:
-        """The allocation as JSON; `size`, `offset` and `block_stride` in bytes."""
-        return {
+        """The allocation as JSON; `size`, `offset` and strides in bytes."""
+        placed = (
+            {} if self.layer_stride is None else {"layers": list(self.shared_by), "layer_stride": self.layer_stride}
+        )
+        return placed | {
             "index": self.id,
             "size": self.size,
             "shared_by": list(self.shared_by),
@@ -183,6 +201,9 @@ class Setting(NamedTuple):
     device_capability: str | None
     kv_cache_layout: str | None
     num_blocks: int
+    model_runner_source: str = "document"
+    """`document`, `release` (what the release picks for the model) or `default` (not enough is known of it)."""
+    model_runner_why: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """The setting as JSON."""
@@ -201,6 +222,8 @@ class AlignAnswer(NamedTuple):
     device: DeviceAnswer = DeviceAnswer("none", "")
     captured: Comparison | None = None
     """What a running engine made of it, where the document was captured from one."""
+    placed: tuple[Tensor, ...] = ()
+    """Where the engine stops behind the placement: the tensors that it had placed."""
 
     @property
     def allocations(self) -> dict[int, int]:
@@ -269,4 +292,4 @@ class AlignAnswer(NamedTuple):
             "reason": refusal_dict(self.refusal) if self.refusal else None,
             "findings": self.findings,
             "captured": self.captured.to_dict() if self.captured else None,
-        }
+        } | ({"kv_cache_tensors": [placed_dict(tensor) for tensor in self.placed]} if self.placed else {})

@@ -8,17 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from kvinspect.document.document import Document, Tensor
-from kvinspect.engine import groups, kernel_blocks, placement, reshape
+from kvinspect.engine import across_layers, encoder_only, groups, kernel_blocks, placement, reshape
 from kvinspect.engine.backends import Backend, Backends
 from kvinspect.engine.groups import AttentionGroup, KVCacheGroup, LayerBackends
 from kvinspect.engine.pages import page_size_bytes
 from kvinspect.engine.refusal import Refused, Unknown, stage
-from kvinspect.engine.releases import Release
 from kvinspect.engine.reshape import LayerView, Place
 from kvinspect.engine.situation import Situation
 from kvinspect.engine.specs import AttentionSpec, GroupSpec, LayerSpec, UniformTypeSpecs, group_spec
+
+if TYPE_CHECKING:
+    from kvinspect.engine.releases import Release
 
 
 @dataclass
@@ -35,10 +38,14 @@ class Cache:
     """Set by the first step."""
     value_sizes: dict[str, int] = field(default_factory=dict)
     layout: str = "NHD"
+    layout_why: str = ""
     tensors: tuple[Tensor, ...] = ()
     attention: tuple[tuple[AttentionGroup, ...], ...] = ()
     kernel_block_sizes: tuple[int, ...] = ()
     shaper: reshape.Reshaper = field(init=False)
+    places: Mapping[str, Place] = field(default_factory=dict)
+    whole: bool = False
+    """Whether all layers lie on one allocation, block by block, because a KV connector asks for it."""
     views: dict[str, LayerView] = field(default_factory=dict)
 
     @classmethod
@@ -68,14 +75,16 @@ def build_groups(cache: Cache) -> None:
     with stage("customize_spec"):
         cache.groups = tuple(_customized(cache, group) for group in cache.groups)
     cache.layer_backends = LayerBackends(document, cache.backends, cache.groups)
-    cache.layout = _layout(cache)
+    with stage("layout"):
+        cache.layout = release.storage.layout(cache)
     with stage("placement"):
-        cache.tensors = _tensors(cache)
+        cache.tensors = release.storage.tensors(cache)
     with stage("init_attn_backend"):
+        if release.encoder_only_last:
+            cache.groups = encoder_only.last(cache.groups)
         cache.attention = tuple(groups.attention_groups(group, cache.layer_backends.of) for group in cache.groups)
         given = document.model.kernel_block_sizes
-        chosen = given if given is not None else kernel_blocks.kernel_block_sizes(cache.groups, cache.attention)
-        cache.kernel_block_sizes = tuple(chosen)
+        cache.kernel_block_sizes = release.storage.kernel_block_sizes(cache) if given is None else tuple(given)
 
 
 def _aligned_specs(spec: GroupSpec, release: Release) -> GroupSpec:
@@ -94,25 +103,16 @@ def _customized(cache: Cache, group: KVCacheGroup) -> KVCacheGroup:
             cache.value_sizes[backend.name] = spec.head_size_v or spec.head_size
         return cache.release.customized_spec(spec, backend)
 
-    path = ("kv_cache_config", "kv_cache_groups", group.id, "kv_cache_spec")
-    with stage("customize_spec", path=path):
+    with stage("customize_spec", path=(*group.path, "kv_cache_spec")):
         if isinstance(group.spec, UniformTypeSpecs):
             inner = tuple((layer, one(spec, layer)) for layer, spec in group.spec.specs)
             return group._replace(spec=UniformTypeSpecs(group.spec.block_size, inner))
         return group._replace(spec=one(group.spec, group.layer_names[0])) if group.layer_names else group
 
 
-def _layout(cache: Cache) -> str:
+def own_layout(cache: Cache) -> str:
     """The document's layout, or that of the last backend that requires one (0.25 to 0.28)."""
-    order: dict[str, Backend] = {}
-    for group in cache.groups:
-        for layer in group.layer_names:
-            backend, _ = cache.layer_backends.of(layer)
-            order.setdefault(backend.name, backend)
-    for layer in cache.document.shared:
-        backend, _ = cache.layer_backends.of(layer)
-        order.setdefault(backend.name, backend)
-    required = [backend.required_layout for backend in order.values() if backend.required_layout]
+    required = [backend.required_layout for backend in backends_of(cache).values() if backend.required_layout]
     written = cache.document.model.kv_cache_layout or "NHD"
     if written not in ("NHD", "HND"):
         raise Unknown(
@@ -121,8 +121,25 @@ def _layout(cache: Cache) -> str:
     return required[-1] if required else written
 
 
-def _tensors(cache: Cache) -> tuple[Tensor, ...]:
+def backends_of(cache: Cache) -> dict[str, Backend]:
+    """Name → backend, in the order in which the layers come, KV-sharing ones last."""
+    layers = [layer for group in cache.groups for layer in group.layer_names]
+    found = [cache.layer_backends.of(layer)[0] for layer in (*layers, *cache.document.shared)]
+    order: dict[str, Backend] = {}
+    for backend in found:
+        order.setdefault(backend.name, backend)
+    return order
+
+
+def own_kernel_block_sizes(cache: Cache) -> tuple[int, ...]:
+    """Chosen from the backends alone (0.25 to 0.30)."""
+    return kernel_blocks.kernel_block_sizes(cache.groups, cache.attention)
+
+
+def own_tensors(cache: Cache) -> tuple[Tensor, ...]:
+    """The document's allocations, else the planner's (0.25 to 0.28)."""
     written = cache.document.tensors
+    _check_fields_of_tensors(cache)
     if written is not None and cache.num_blocks == cache.document.num_blocks:
         return written
     if written is not None:
@@ -132,24 +149,60 @@ def _tensors(cache: Cache) -> tuple[Tensor, ...]:
                 ("kv_cache_config", "kv_cache_tensors"), "a size", "sizes of whole blocks to change their number"
             )
         return made
-    extra = cache.document.model.kv_transfer_config.kv_connector_extra_config
-    across = str(extra.get("enable_cross_layers_blocks", False)).lower() == "true"
+    across = across_layers.asked_for(cache.document)
+    planned = encoder_only.without(cache.groups) if cache.release.encoder_only_last else cache.groups
     rule = cache.release.packed_placement
-    return placement.place(cache.groups, cache.num_blocks, cache.release.reshape.unpadded_page, rule, across)
+    return placement.place(planned, cache.num_blocks, cache.release.reshape.unpadded_page, rule, across)
+
+
+def _check_fields_of_tensors(cache: Cache) -> None:
+    """Raises Refused for a stride of layers, for which `KVCacheTensor` has no field (0.25 to 0.28)."""
+    for tensor in cache.document.tensors or ():
+        if tensor.layer_stride is not None:
+            path = ("kv_cache_config", "kv_cache_tensors", tensor.id, "layer_stride")
+            text = f"KVCacheTensor of vLLM {cache.release.version} has no field layer_stride"
+            raise Refused("TypeError", text, function="KVCacheTensor", path=path)
 
 
 def build_views(cache: Cache) -> None:
-    """The view of every layer that gets one, before the alignment. Raises Refused."""
-    where = reshape.places(cache.tensors)
-    with stage("reshape", "_reshape_kv_cache"):
-        cache.shaper = _reshaper(cache)
-        for group in cache.flat:
-            if group.kv_cache_group_id < len(cache.kernel_block_sizes):
-                _view_group(cache, group, where)
+    """The view of every layer that gets one, before any alignment. Raises Refused."""
+    cache.release.storage.build_views(cache)
+
+
+def own_views(cache: Cache) -> None:
+    """Views of allocations of their own (0.25 to 0.28). Raises Refused."""
+    rules = cache.release.reshape
+    cache.places = reshape.places(cache.tensors)
+    cache.shaper = _reshaper(cache)
+    cache.whole = across_layers.applies(cache.document, cache.attention, cache.layout, rules.across_layers)
+    if cache.whole:
+        with stage("allocate", "allocate_uniform_kv_caches"):
+            cache.places, cache.views = across_layers.views(cache.shaper, cache.flat[0], cache.tensors)
+    else:
+        _check_allocated(cache)
+        with stage("reshape", "_reshape_kv_cache"):
+            for group in cache.flat:
+                if rules.has_views(group.kv_cache_group_id, len(cache.kernel_block_sizes)):
+                    _view_group(cache, group)
+    with stage(rules.shares_at, "_reshape_kv_cache"):
         for alias, target in cache.document.shared.items():
             if target not in cache.views:
                 text = f"{target} has no view that {alias} could share"
                 raise Refused("KeyError", text, path=("shared_kv_cache_layers", alias))
+
+
+def _check_allocated(cache: Cache) -> None:
+    """Raises Refused where the layers on the tensors are not exactly those that have a cache of their own."""
+    older = cache.release.encoder_only_last
+    outside = encoder_only.KIND if older else ""
+    home = {layer: group for group in cache.groups for layer in (*group.layer_names, *group.sharing)}
+    own = {layer for group in cache.groups if group.spec.kind != outside for layer in group.layer_names}
+    held = set(cache.places) if older else cache.places.keys() - cache.document.shared.keys()
+    odd = next((layer for layer in home if (layer in own) != (layer in held)), None)
+    if odd is not None:
+        text = f"no tensor holds {odd}" if odd in own else f"{odd} lies on a tensor and has no cache of its own"
+        path, function = home[odd].path, "_allocate_kv_cache"
+        raise Refused("AssertionError", text, stage="allocate", function=function, path=path, kind="misplaced-layer")
 
 
 def _reshaper(cache: Cache) -> reshape.Reshaper:
@@ -168,17 +221,16 @@ def _reshaper(cache: Cache) -> reshape.Reshaper:
     return shaper._replace(page_aligned=beside)
 
 
-def _view_group(cache: Cache, group: AttentionGroup, where: Mapping[str, Place]) -> None:
+def _view_group(cache: Cache, group: AttentionGroup) -> None:
     """The views of a group's layers; layers on allocations alike have the same."""
     shaper = cache.shaper
     made: dict[tuple[object, ...], LayerView] = {}
     for layer in group.layer_names:
-        if layer in cache.document.shared:
+        if layer in cache.document.shared or layer not in cache.places:
             continue
-        place = where[layer]
+        place = cache.places[layer]
         key = (place.allocation.size, place.packing, layer in shaper.page_aligned)
         if key not in made:
-            path = ("kv_cache_config", "kv_cache_groups", group.kv_cache_group_id)
-            with stage("reshape", "_reshape_attention_kv_cache", path):
+            with stage("reshape", "_reshape_attention_kv_cache", cache.groups[group.kv_cache_group_id].path):
                 made[key] = shaper.view(group, layer, place)
         cache.views[layer] = made[key]

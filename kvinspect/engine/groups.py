@@ -5,10 +5,11 @@ Follows `init_attn_backend` and `add_kv_sharing_layers_to_kv_cache_groups` (0.25
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
-from kvinspect.document.document import Document, Group, LayerUse
+from kvinspect.document.document import GROUPS, Document, Group, LayerUse
+from kvinspect.document.problem import Path
 from kvinspect.engine.backends import Backend, Backends
 from kvinspect.engine.refusal import Refused
 from kvinspect.engine.specs import GroupSpec, LayerSpec, MambaSpec, UniformTypeSpecs
@@ -21,6 +22,13 @@ class KVCacheGroup(NamedTuple):
     layer_names: tuple[str, ...]
     spec: GroupSpec
     sharing: tuple[str, ...] = ()
+    entry: int = 0
+    """Its place among the document's groups, which is its id too but where the runner moves groups."""
+
+    @property
+    def path(self) -> Path:
+        """Where the group stands in the document."""
+        return (*GROUPS, self.entry)
 
     @property
     def first_spec(self) -> LayerSpec:
@@ -61,21 +69,35 @@ def cache_groups(document: Document, specs: list[GroupSpec]) -> tuple[KVCacheGro
 
 
 def _without(group: Group, spec: GroupSpec, shared: Mapping[str, str]) -> KVCacheGroup:
-    return KVCacheGroup(group.id, tuple(n for n in group.layer_names if n not in shared), spec)
+    return KVCacheGroup(group.id, tuple(n for n in group.layer_names if n not in shared), spec, entry=group.id)
 
 
 def attention_groups(group: KVCacheGroup, use_of: Callable[[str], tuple[Backend, int]]) -> tuple[AttentionGroup, ...]:
     """The layers of a group split by backend class, spec and query heads, in the order of their first layers."""
-    found: dict[tuple[str, str, LayerSpec, int], list[str]] = {}
-    backends: dict[tuple[str, str, LayerSpec, int], Backend] = {}
-    for layer in (*group.layer_names, *group.sharing):
-        backend, heads = use_of(layer)
-        key = (backend.module, backend.class_name, group.spec_of(layer), heads)
-        found.setdefault(key, []).append(layer)
-        backends.setdefault(key, backend)
+    found: dict[tuple[str, str, LayerSpec, int], tuple[Backend, list[str]]] = {}
+    for (backend, heads, spec), layers in _alike(group, use_of):
+        key = (backend.module, backend.class_name, spec, heads)
+        found.setdefault(key, (backend, []))[1].extend(layers)
     return tuple(
-        AttentionGroup(backends[key], tuple(layers), key[2], group.id, key[3]) for key, layers in found.items()
+        AttentionGroup(backend, tuple(layers), key[2], group.id, key[3]) for key, (backend, layers) in found.items()
     )
+
+
+def _alike(
+    group: KVCacheGroup, use_of: Callable[[str], tuple[Backend, int]]
+) -> Iterator[tuple[tuple[Backend, int, LayerSpec], list[str]]]:
+    """Neighbouring layers with the same objects, so that their specs are compared once."""
+    run: list[str] = []
+    last: tuple[Backend, int, LayerSpec] | None = None
+    for layer in (*group.layer_names, *group.sharing):
+        this = (*use_of(layer), group.spec_of(layer))
+        if last is not None and not (this[0] is last[0] and this[1] == last[1] and this[2] is last[2]):
+            yield last, run
+            run = []
+        last = this
+        run.append(layer)
+    if last is not None:
+        yield last, run
 
 
 class LayerBackends:
@@ -87,6 +109,7 @@ class LayerBackends:
         self.state_layers = {
             layer: spec
             for group in groups
+            if isinstance(group.spec, (MambaSpec, UniformTypeSpecs))
             for layer in group.layer_names
             if isinstance(spec := group.spec_of(layer), MambaSpec)
         }

@@ -22,9 +22,11 @@ UNJUDGED = (
     "unknown-backend",
     "unknown-dtype",
     "unknown-word",
+    "unknown-architecture",
     "unknown-runner",
     "unreadable",
     "intricate",
+    "limit",
 )
 """The kinds after which nothing can be said about the file."""
 

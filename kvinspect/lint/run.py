@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 from typing import Any, Literal, NamedTuple
@@ -11,12 +11,13 @@ from kvinspect.document.document import Document
 from kvinspect.document.finding import Finding, Severity
 from kvinspect.document.fold import fold_names
 from kvinspect.document.load import from_source
-from kvinspect.document.problem import DocumentError, Problem
+from kvinspect.document.problem import DocumentError, Path, Problem
 from kvinspect.document.source import Source, read_source
 from kvinspect.engine import releases
 from kvinspect.engine.catalogue import flags
 from kvinspect.engine.refusal import Unknown
 from kvinspect.engine.releases import Release
+from kvinspect.engine.runners import choose
 from kvinspect.engine.unknown import unknown_names
 from kvinspect.geometry.runs import Intricate
 from kvinspect.lint.kinds import FileKind, kind_of
@@ -25,7 +26,7 @@ from kvinspect.lint.registry import all_rules
 from kvinspect.lint.rule import Found, Kind, Rule
 from kvinspect.lint.serve import ServeSubject
 from kvinspect.lint.settings import Settings
-from kvinspect.lint.subject import Subject
+from kvinspect.lint.subject import Planned, Subject
 from kvinspect.lint.suppress import silenced
 
 
@@ -62,6 +63,8 @@ def lint_file(origin: Any, settings: Settings, engine: str | None = None, name: 
         release, found = _document(source, settings, engine)
     elif kind == "serve":
         release, found = _serve(source, settings, engine)
+    elif kind == "model":
+        release, found = _model(source, settings, engine)
     return _result(source.name, kind, release, found, settings, source.text)
 
 
@@ -83,13 +86,31 @@ def _document(source: Source, settings: Settings, engine: str | None) -> tuple[s
             raise DocumentError(source.repeated)
         document = _with_defaults(from_source(source), settings)
         release = _release(document.source, document.model.engine, settings, engine)
+        release = releases.release(release.version, choose(document, release.version).runner)
         _refuse_unknown(document, release)
-        return release.version, list(_checked(Subject(document, release), "document", source))
+        subject, place = _subject(document, release)
+        return release.version, list(_checked(subject, "document", source, place))
     except DocumentError as error:
         return "", list(as_findings(error.errors))
+    except Unknown as unknown:
+        return "", list(as_findings(source.placed([unknown.problem])))
     except Intricate as error:
         problem = Problem(("kv_cache_config",), message=f"cannot be judged: {error}", kind="intricate")
         return "", list(as_findings(source.placed([problem])))
+
+
+def _subject(document: Document, release: Release) -> Planned:
+    """The document as rules see it; of a planning document the cache that it becomes."""
+    model = document.model
+    if model.kv_cache_config is None and model.kv_cache_specs is not None and model.available_memory is not None:
+        from kvinspect.lint.planned import planned
+
+        return planned(document, release)
+    return Planned(Subject(document, release), _as_it_stands)
+
+
+def _as_it_stands(path: Path) -> Path:
+    return path
 
 
 def _with_defaults(document: Document, settings: Settings) -> Document:
@@ -112,10 +133,6 @@ def _release(source: Source, written: str | None, settings: Settings, engine: st
 
 
 def _refuse_unknown(document: Document, release: Release) -> None:
-    if document.model.model_runner != "v2":
-        runner = document.model.model_runner
-        problem = Problem(("model_runner",), expected="v2", found=f'"{runner}"', kind="unknown-runner")
-        raise DocumentError(document.source.placed([problem]))
     unknown = [name.problem for name in unknown_names(document, release)]
     if unknown:
         raise DocumentError(document.source.placed(unknown))
@@ -127,7 +144,49 @@ def _serve(source: Source, settings: Settings, engine: str | None) -> tuple[str,
     except DocumentError as error:
         return "", list(as_findings(error.errors))
     subject = ServeSubject(source, release, flags.read(release.version), source.repeated)
-    return release.version, list(_checked(subject, "serve", source))
+    found = list(_checked(subject, "serve", source))
+    if not any(finding.severity is Severity.ERROR for finding in found):
+        found += _model_of_serve(source, release, settings)
+    return release.version, found
+
+
+def _model(source: Source, settings: Settings, engine: str | None) -> tuple[str, list[Finding]]:
+    """A model's config.json under the arguments that the engine takes by default."""
+    from kvinspect.models.config import load_model
+
+    try:
+        release = _release(source, None, settings, engine)
+        model = load_model(source.value if source.name == "<mapping>" else source.name)
+        return release.version, list(_of_model(source, model, {}, release, settings))
+    except DocumentError as error:
+        return "", list(as_findings(error.errors))
+
+
+def _model_of_serve(source: Source, release: Release, settings: Settings) -> list[Finding]:
+    """What comes of the model that a serve file names, where its config.json is here."""
+    from kvinspect.models.command import read_file
+    from kvinspect.models.config import load_model
+    from kvinspect.models.hub import here
+
+    arguments = read_file(source, flags.read(release.version))
+    path = here(str(arguments.pop("model", None) or arguments.pop("model_tag", "")), source.name)
+    if path is None:
+        return []
+    try:
+        return list(_of_model(source, load_model(path), arguments, release, settings))
+    except DocumentError as error:
+        return list(as_findings(error.errors))
+
+
+def _of_model(
+    source: Source, model: Any, arguments: Mapping[str, Any], release: Release, settings: Settings
+) -> Iterator[Finding]:
+    from kvinspect.lint.model import ModelFile, subjects
+
+    file = ModelFile(source, model, settings.platform or "cuda", settings.device_capability, arguments)
+    about, made = subjects(file, release)
+    yield from _checked(about, "model", source, file.place)
+    yield from _checked(made.subject, "document", source, file.place)
 
 
 @cache
@@ -135,10 +194,12 @@ def _rules(kind: Kind) -> tuple[Rule, ...]:
     return tuple(rule for rule in all_rules() if rule.kind == kind)
 
 
-def _checked(subject: Any, kind: Kind, source: Source) -> Iterator[Finding]:
+def _checked(
+    subject: Any, kind: Kind, source: Source, place: Callable[[Path], Path] = _as_it_stands
+) -> Iterator[Finding]:
     for rule in _rules(kind):
         for found in rule.check(subject):
-            yield _finding(rule, found, source)
+            yield _finding(rule, found._replace(path=place(found.path)), source)
 
 
 def _finding(rule: Rule, found: Found, source: Source) -> Finding:

@@ -84,10 +84,13 @@ def _toml(path: pathlib.Path) -> dict[str, Any]:
 
 def read_settings(path: pathlib.Path) -> Settings:
     """The settings of a configuration file. Raises DocumentError with every key that is wrong."""
-    table = _tools(path)["kvinspect"] if path.name == "pyproject.toml" else _toml(path)
+    table = _tools(path).get("kvinspect", {}) if path.name == "pyproject.toml" else _toml(path)
+    if not isinstance(table, dict):
+        found = f"tool.kvinspect is no table but {shown(table)}"
+        raise DocumentError([Problem((), message=found, source=str(path))])
     problems: list[Problem] = []
     values: dict[str, Any] = {}
-    for key, value in table.items() if isinstance(table, dict) else ():
+    for key, value in table.items():
         reader = _READERS.get(key)
         if reader is None:
             near = nearest(key, _READERS)
@@ -129,6 +132,13 @@ def _word(value: Any) -> str:
     return value
 
 
+def _capability(value: Any) -> str:
+    word = str(value) if isinstance(value, float) else _word(value)
+    if not re.fullmatch(r"[0-9]{1,2}\.[0-9]", word):
+        raise ValueError(f"expected a compute capability such as 9.0, found {shown(value)}")
+    return word
+
+
 def one_of(value: Any, known: Mapping[str, Any] | tuple[str, ...]) -> str:
     """The word, if it is a known one. Raises ValueError."""
     if value not in known:
@@ -157,7 +167,7 @@ _READERS: dict[str, Any] = {
     "severity": _severities,
     "engine": _word,
     "platform": lambda value: one_of(value, PLATFORMS),
-    "device-capability": _word,
+    "device-capability": _capability,
     "fail-on": lambda value: SEVERITIES[one_of(value, SEVERITIES)],
     "baseline": _word,
 }

@@ -98,7 +98,9 @@ def read_file(source: Source, flags: Flags) -> dict[str, Any]:
         if facts is None and name.replace("_", "-") not in OURS:
             near = nearest(name, flags.by_name)
             message = f"is no flag of vLLM {flags.release}"
-            problems.append(source.place(Problem((key,), message=message, nearest=near, kind="unknown-key")))
+            problems.append(
+                source.place(Problem((key,), message=message, nearest=near, kind="unknown-key", at_key=True))
+            )
             continue
         for said in _said(value, flags):
             negated = name.startswith("no-") and facts is not None and facts.get("negates")

@@ -31,11 +31,20 @@ def located(name: str, folder: pathlib.Path | None = None) -> pathlib.Path:
     return _fetched(name)
 
 
+def here(name: str, beside: str) -> pathlib.Path | None:
+    """The config.json that a name stands for on this machine, looked up beside a file as well; None where it is not."""
+    for path in (pathlib.Path(name), pathlib.Path(beside).parent / name) if name else ():
+        found = path / CONFIG if path.is_dir() else path
+        if found.is_file() and found.suffix == ".json":
+            return found
+    return None
+
+
 def _fetched(name: str) -> pathlib.Path:
     here = f"{name} is no file or folder here"
     instead = f"give the path of its {CONFIG} instead"
     try:
-        from huggingface_hub import hf_hub_download
+        from huggingface_hub import hf_hub_download  # type: ignore[import-not-found]
     except ImportError:
         raise NotFound(
             f"{here}, and huggingface_hub, which could fetch it, is not installed; install it, or {instead}"

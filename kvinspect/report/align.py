@@ -9,7 +9,7 @@ from kvinspect.document.fold import fold_names
 from kvinspect.engine.answer import AlignAnswer, LayerAnswer, TensorAnswer
 from kvinspect.engine.verdict import sentence
 from kvinspect.report.captured import beside_captured
-from kvinspect.report.fold import fold_indices, human_bytes
+from kvinspect.report.fold import fold_indices, human_bytes, title_of
 from kvinspect.report.page import Block, Heading, Item, Page, Paragraph, Span, Spans, Style, Table, cell, spans
 
 COLUMNS = ("layer", "backend", "block dim", "shape", "stride", "decision")
@@ -51,9 +51,16 @@ def page(answer: AlignAnswer, view: View) -> Page:
 
 def _title(answer: AlignAnswer) -> Spans:
     setting = answer.setting
-    facts = [f"vLLM {setting.engine}", setting.platform, setting.kv_cache_layout or "", f"{setting.num_blocks} blocks"]
+    runner = f"model runner {setting.model_runner}" if setting.model_runner != "v2" else ""
+    facts = [
+        f"vLLM {setting.engine}",
+        runner,
+        setting.platform,
+        setting.kv_cache_layout or "",
+        f"{setting.num_blocks} blocks",
+    ]
     return spans(
-        Span(setting.source.rsplit("/", 1)[-1], "strong"),
+        Span(title_of(setting.source), "strong"),
         "   " + " · ".join(fact for fact in (*facts, _device(answer)) if fact),
     )
 
@@ -91,7 +98,13 @@ def _alike(tensors: Sequence[TensorAnswer], layers: Sequence[LayerAnswer], view:
 
 
 def _row_key(layer: LayerAnswer) -> tuple[object, ...]:
-    return (layer.kv_cache_group_id, layer.backend, layer.spec_kind, layer.decision, layer.view, layer.before)
+    """What a layer's row says; where its view begins is said of the tensor."""
+    views = tuple(
+        (part.dtype, part.view.shape, part.view.stride)
+        for view in (layer.view, layer.before)
+        for part in (view.parts if view else ())
+    )
+    return (layer.kv_cache_group_id, layer.backend, layer.spec_kind, layer.decision, views)
 
 
 def _allocation(
@@ -140,6 +153,12 @@ def _allocation_title(tensors: list[TensorAnswer], first: TensorAnswer) -> str:
         else f"shared by {count} layers"
     )
     size = human_bytes(first.size)
+    if first.layer_stride is not None:
+        apart = f"blocks {human_bytes(first.block_stride)} apart"
+        if count > 1:
+            apart = f"layers {human_bytes(first.layer_stride)} and {apart}"
+        numbers = fold_indices([t.id for t in tensors])
+        return f"tensor {numbers} of one allocation · {size} · from byte {first.offset}, {apart} · {shared}"
     if first.block_stride:
         place = f"at byte {first.offset} of blocks of {human_bytes(first.block_stride)}"
         return f"slots {fold_indices([t.id for t in tensors])} of the packed allocation · {size} · {place} · {shared}"

@@ -13,6 +13,7 @@ from kvinspect.engine.cudagraph.resolve import Resolution
 from kvinspect.engine.cudagraph.support import AttentionCGSupport
 from kvinspect.engine.cudagraph.table import BackendRow, BackendTable
 from kvinspect.engine.cudagraph.wording import fact_words, value_words
+from kvinspect.report.fold import title_of
 from kvinspect.report.page import Block, Heading, Item, Page, Paragraph, Span, Spans, Style, Table, cell, spans
 
 GROUPS = ("group", "backend", "layers", "support", "least so far", "why")
@@ -43,8 +44,9 @@ def page(answer: CGSupportAnswer, all_layers: bool = False) -> Page:
 def _title(answer: CGSupportAnswer) -> Spans:
     setting = answer.setting
     device = " ".join(filter(None, (setting.platform, setting.device_capability)))
-    facts = (f"vLLM {setting.engine}", device, f"{answer.requested_mode.name} asked for")
-    return spans(Span(setting.source.rsplit("/", 1)[-1], "strong"), "   " + " · ".join(facts))
+    runner = f"model runner {setting.model_runner}" if setting.model_runner != "v2" else ""
+    facts = (f"vLLM {setting.engine}", runner, device, f"{answer.requested_mode.name} asked for")
+    return spans(Span(title_of(setting.source), "strong"), "   " + " · ".join(filter(None, facts)))
 
 
 def _outcome(answer: CGSupportAnswer) -> Spans:

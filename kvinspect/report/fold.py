@@ -31,3 +31,13 @@ def human_bytes(size: int) -> str:
     units = ("KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
     power = min((size.bit_length() - 1) // 10, len(units))
     return f"{size / 1024**power:.4g} {units[power - 1]}"
+
+
+def title_of(source: str) -> str:
+    """A file's name, with its folder's where every model's file has the same.
+
+    >>> title_of("a/b/whisper.yaml"), title_of("models/qwen3-8b/config.json")
+    ('whisper.yaml', 'qwen3-8b/config.json')
+    """
+    parts = source.rsplit("/", 2)
+    return "/".join(parts[-2:]) if parts[-1] == "config.json" else parts[-1]

@@ -6,23 +6,38 @@ from collections.abc import Iterable
 
 from kvinspect.document.fold import fold_names
 from kvinspect.engine.specs import UniformTypeSpecs, reported_kind
-from kvinspect.planning.answer import PlanAnswer, PlannedGroup
-from kvinspect.report.fold import human_bytes
+from kvinspect.planning.answer import ModelOrigin, PlanAnswer, PlannedGroup
+from kvinspect.report.fold import human_bytes, title_of
 from kvinspect.report.page import Block, Heading, Item, Page, Paragraph, Span, Spans, Table, cell, spans
 
 COLUMNS = ("group", "kind", "backend", "layers", "tokens", "page bytes", "unused", "a request")
 """Tokens of a block, bytes of a layer's page, bytes of a block that the group leaves empty, blocks a request holds."""
 
 
-def page(answer: PlanAnswer, all_layers: bool = False) -> Page:
-    """The page of one answer."""
-    blocks: list[Block] = [Heading(_title(answer), _outcome(answer))]
+def page(answer: PlanAnswer, all_layers: bool = False, origin: ModelOrigin | None = None) -> Page:
+    """The page of one answer; `origin` is the model that it was made for, where there is one."""
+    blocks: list[Block] = [Heading(_title(answer), _outcome(answer)), *(_model(origin) if origin else ())]
     if answer.refusal is not None:
-        return Page((*blocks, *_refused(answer)))
-    if answer.groups:
-        blocks.append(Table(COLUMNS, tuple(_row(group, answer, all_layers) for group in answer.groups)))
-    blocks += [*_why(answer), *_workers(answer), *_capacity(answer)]
-    return Page(tuple(blocks))
+        blocks += _refused(answer)
+    else:
+        if answer.groups:
+            blocks.append(Table(COLUMNS, tuple(_row(group, answer, all_layers) for group in answer.groups)))
+        blocks += [*_why(answer), *_workers(answer), *_capacity(answer)]
+    return Page((*blocks, *(_choices(origin) if origin else ())))
+
+
+def _model(origin: ModelOrigin) -> Iterable[Block]:
+    yield Paragraph(spans(" · ".join(origin.facts)))
+    if origin.memory != "given":
+        yield Item("!", spans(Span("memory", "changed"), f" {origin.memory}."))
+
+
+def _choices(origin: ModelOrigin) -> Iterable[Block]:
+    """Why each backend was taken, and why not those before it."""
+    for choice in origin.backends:
+        yield Item("•", spans(Span(choice.backend, "strong"), f": {choice.why}."))
+        for backend, reasons in choice.passed_over:
+            yield Item(" ", spans(Span(f"not {backend}: {', '.join(reasons)}.", "dim")))
 
 
 def _title(answer: PlanAnswer) -> Spans:
@@ -31,7 +46,7 @@ def _title(answer: PlanAnswer) -> Spans:
     memory = [human_bytes(size) for size in (answer.inputs.memory if answer.inputs else ())]
     shown = memory[0] if len(set(memory)) == 1 else " and ".join(memory)
     facts = [f"vLLM {setting.engine}", device, f"{shown} for the cache" if shown else ""]
-    return spans(Span(setting.source.rsplit("/", 1)[-1], "strong"), "   " + " · ".join(filter(None, facts)))
+    return spans(Span(title_of(setting.source), "strong"), "   " + " · ".join(filter(None, facts)))
 
 
 def _outcome(answer: PlanAnswer) -> Spans:

@@ -82,6 +82,35 @@ def test_a_file_that_is_no_toml_is_told_with_its_place(tmp_path):
         read_settings(tmp_path / "kvinspect.toml")
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "device-capability = 'abc'",
+        "platform = 'tpu'",
+        "select = 'KV1'",
+        "engine = 5",
+        "baseline = 7",
+        "per-file-ignores = 3",
+        "severity = []",
+    ],
+)
+def test_a_value_of_another_kind_is_told(text, tmp_path):
+    (tmp_path / "kvinspect.toml").write_text(text, encoding="utf-8")
+    with pytest.raises(kvinspect.DocumentError, match=r"kvinspect\.toml:1:1: .*expected"):
+        read_settings(tmp_path / "kvinspect.toml")
+
+
+def test_a_capability_may_be_a_number(tmp_path):
+    (tmp_path / "kvinspect.toml").write_text("device-capability = 9.0", encoding="utf-8")
+    assert read_settings(tmp_path / "kvinspect.toml").device_capability == "9.0"
+
+
+def test_a_table_that_is_none_is_told(tmp_path):
+    (tmp_path / "pyproject.toml").write_text("[tool]\nkvinspect = 3\n", encoding="utf-8")
+    with pytest.raises(kvinspect.DocumentError, match="no table"):
+        read_settings(tmp_path / "pyproject.toml")
+
+
 def test_fail_on_is_a_severity(tmp_path):
     (tmp_path / "kvinspect.toml").write_text("fail-on = 'error'", encoding="utf-8")
     assert read_settings(tmp_path / "kvinspect.toml").fail_on is Severity.ERROR

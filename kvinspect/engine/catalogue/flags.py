@@ -11,7 +11,10 @@ from kvinspect.engine.catalogue import FOLDER
 
 
 class Flags(NamedTuple):
-    """The flags of a release: what each takes (`nothing`, `int`, `float`, `size`, `list`, `json`, `value`)."""
+    """The flags of a release: what each takes (`nothing`, `int`, `float`, `size`, `list`, `json`, `value`).
+
+    `optional` ones may stand without a value, and `auto` ones take that word as well.
+    """
 
     release: str
     by_name: Mapping[str, Mapping[str, Any]]

@@ -47,3 +47,12 @@ def at_refusal(subject: Subject, kind: str, remedy: str) -> Iterator[Found]:
     refusal = refused(subject, kind)
     if refusal:
         yield Found(place_of(subject, refusal), f"{refusal.text}; {remedy}")
+
+
+def attends_both_ways(subject: Subject) -> bool:
+    """Whether a request of the document has a span of tokens that attend in both directions."""
+    multimodal = subject.document.model.multimodal
+    if multimodal is None:
+        return False
+    spans = subject.release.mm_spans
+    return any(not span.skipped for request in multimodal.requests for span in spans(request, multimodal))

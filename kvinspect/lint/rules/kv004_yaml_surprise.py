@@ -38,7 +38,8 @@ def _of_text(entry: Entry) -> str:
     if LEADING_ZERO.fullmatch(text) and isinstance(entry.value, int) and entry.value != int(text.replace("_", "")):
         return f"YAML reads {text} as {entry.value} (base 8); drop the zero or quote it"
     if NO_DOT.fullmatch(text) and isinstance(entry.value, str) and takes in ("int", "float", "size"):
-        return f"YAML reads {text} as a word, because it has no point; write it with one"
+        instead = "write it with one" if takes == "float" else "write the number out"
+        return f"YAML reads {text} as a word, because it has no point; {instead}"
     return ""
 
 
@@ -51,7 +52,7 @@ def _of_value(entry: Entry, drops_false: bool) -> str:
         can_negate = entry.flag and entry.flag.get("negates")
         instead = f"write no-{entry.key.replace('_', '-')}: true" if can_negate else "drop it"
         return f"the flag parser drops false, so that the default holds; {instead}"
-    if entry.value is True and entry.flag and entry.flag["takes"] not in ("nothing", "json"):
+    if entry.value is True and entry.flag and entry.flag["takes"] != "nothing" and not entry.flag.get("optional"):
         return "true leaves the flag without a value, which it takes"
     return ""
 

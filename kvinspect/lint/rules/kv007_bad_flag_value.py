@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 from kvinspect.document.problem import nearest, shown
 from kvinspect.lint.rule import ERROR, Found, Rule
+from kvinspect.lint.rules.kv004_yaml_surprise import NO_DOT
 from kvinspect.lint.serve import Entry, ServeSubject
 
 
 def check(subject: ServeSubject) -> Iterator[Found]:
-    """Words that are not among a flag's choices, numbers that are none, JSON that is none."""
+    """Words that are not among a flag's choices, numbers that are none, JSON that is none, lists for a single value."""
     for entry in subject.entries:
         text = _wrong(entry)
         if text:
@@ -20,42 +23,71 @@ def check(subject: ServeSubject) -> Iterator[Found]:
 
 def _wrong(entry: Entry) -> str:
     flag, value = entry.flag, entry.value
-    if flag is None or value is None or isinstance(value, (bool, list, dict)) or "." in entry.key:
+    if flag is None or "." in entry.key or value in (None, "", "None"):
         return ""
+    if isinstance(value, list):
+        return _list(flag, value)
+    if isinstance(value, (bool, dict)):
+        return ""
+    return _not_chosen(flag, value) or _read(flag, value)
+
+
+def _not_chosen(flag: Mapping[str, Any], value: object) -> str:
     choices = flag.get("choices")
-    if choices and str(value) not in choices:
-        near = nearest(str(value), choices)
-        hint = f"; did you mean {near}?" if near else ""
-        return f"expected one of {', '.join(choices)}, found {shown(value)}{hint}"
-    return _NUMBERS[flag["takes"]](value) if flag["takes"] in _NUMBERS else ""
-
-
-def _int(value: object) -> str:
-    try:
-        int(str(value))
-    except ValueError:
-        return f"expected an integer, found {shown(value)}"
-    return ""
-
-
-def _float(value: object) -> str:
-    try:
-        float(str(value))
-    except ValueError:
-        return f"expected a number, found {shown(value)}"
-    return ""
-
-
-def _json(value: object) -> str:
-    if not isinstance(value, str) or not value.lstrip().startswith(("{", "[")):
+    if not choices or str(value) in choices:
         return ""
+    near = nearest(str(value), choices)
+    hint = f"; did you mean {near}?" if near else ""
+    return f"expected one of {', '.join(choices)}, found {shown(value)}{hint}"
+
+
+def _list(flag: Mapping[str, Any], value: list[object]) -> str:
+    """A list becomes a word an entry."""
+    if flag["takes"] in ("list", "nothing") or not value:
+        return ""
+    if len(value) > 1:
+        return f"a list becomes {len(value)} words, and the flag takes one"
+    return _read(flag, value[0])
+
+
+def _read(flag: Mapping[str, Any], value: object) -> str:
+    """What is wrong with the word that a value becomes, "" where the flag's own reader takes it."""
+    word = str(value)
+    takes = "auto" if flag.get("auto") and word.lower() == "auto" else flag["takes"]
+    if takes in ("json", "value"):
+        return _json(word, value) if takes == "json" or _BRACED.fullmatch(word) else ""
+    if takes not in _NUMBERS or NO_DOT.fullmatch(word):
+        return ""
+    expected, read = _NUMBERS[takes]
     try:
-        json.loads(value)
-    except ValueError as error:
-        return f"expected JSON; {error}"
+        read(word)
+    except ValueError:
+        return f"expected {expected}, found {shown(value)}"
     return ""
 
 
-_NUMBERS = {"int": _int, "float": _float, "json": _json, "value": _json}
+def _json(word: str, value: object) -> str:
+    """JSON, in which the engine also reads numbers such as 80m."""
+    try:
+        json.loads(_SHORT_NUMBER.sub("0", word))
+    except ValueError as error:
+        found = "" if word.lstrip().startswith(("{", "[")) else f", found {shown(value)}"
+        return f"expected JSON{found}; {error}"
+    return ""
+
+
+def _size(word: str) -> None:
+    if not _SHORT.fullmatch(word.strip()):
+        int(word)
+
+
+_SHORT = re.compile(r"\d+(?:\.\d+)?[kmgt]|\d+[KMGT]")
+_SHORT_NUMBER = re.compile(r"(?<=[:,\[\s])\d+(?:\.\d+)?[kKmMgGtT](?=[\s,\]}])")
+_BRACED = re.compile(r"\s*\{.*\}\s*", re.DOTALL)
+_NUMBERS: dict[str, tuple[str, Callable[[str], object]]] = {
+    "int": ("an integer", int),
+    "float": ("a number", float),
+    "size": ("an integer, or one with k, m, g, t, K, M, G, T", _size),
+}
 
 RULE = Rule("KV007", "bad-flag-value", ERROR, "a value that the flag does not take", check, "serve")

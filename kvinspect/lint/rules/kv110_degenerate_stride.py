@@ -18,9 +18,9 @@ def check(subject: Subject) -> Iterator[Found]:
     """Layers of backends that say that they load by TMA; vLLM's own mend such strides themselves (0.25 to 0.28)."""
     if subject.cache is None or subject.judged is None or not _has_tma(subject):
         return
-    for group in subject.attention:
-        views = subject.judged.views
-        layers = [n for n in group.layer_names if n in views and _loads_by_tma(subject, group) and _bad_dim(views[n])]
+    views = subject.judged.views
+    for group in filter(lambda group: _loads_by_tma(subject, group), subject.attention):
+        layers = [layer for layer in group.layer_names if layer in views and _bad_dim(views[layer])]
         if layers:
             dim = _bad_dim(views[layers[0]]) or (0, 0)
             stride = f"a stride of {dim[1]} bytes, no multiple of {ALIGNMENT}"

@@ -8,10 +8,14 @@ from typing import NamedTuple
 from kvinspect.document.problem import Path
 from kvinspect.engine.catalogue import versions
 from kvinspect.engine.releases import Release, release
+from kvinspect.engine.runners import choose
 from kvinspect.engine.specs import AttentionSpec, MambaSpec, UniformTypeSpecs
 from kvinspect.lint.rule import ERROR, Found, Rule
-from kvinspect.lint.rules._shared import GROUPS
+from kvinspect.lint.rules._shared import GROUPS, attends_both_ways
 from kvinspect.lint.subject import Subject
+
+CLAIM_MM_PREFIX = ("ROCM_ATTN", "ROCM_AITER_UNIFIED_ATTN")
+"""Backends whose `supports_mm_prefix` is true while nothing else in their modules knows of it (0.25 to 0.33)."""
 
 
 class Fault(NamedTuple):
@@ -31,8 +35,16 @@ def check(subject: Subject) -> Iterator[Found]:
 
 def _free(subject: Subject, fault_of: Callable[[Subject], Fault | None]) -> str:
     others = [version for version in versions() if version != subject.release.version]
-    free = [version for version in others if _is_free(subject, fault_of, release(version))]
+    free = [
+        version
+        for version in others
+        if _is_free(subject, fault_of, release(version, choose(subject.document, version).runner))
+    ]
     return f"free of it: {', '.join(free)}" if free else "no release that kvinspect knows is free of it"
+
+
+def _release(subject: Subject, version: str) -> Release:
+    return release(version, choose(subject.document, version).runner)
 
 
 def _is_free(subject: Subject, fault_of: Callable[[Subject], Fault | None], other: Release) -> bool:
@@ -79,8 +91,10 @@ def _encoder_group_in_front(subject: Subject) -> Fault | None:
     encoder = next((i for i, kind in enumerate(kinds) if kind == "encoder_only_attention"), None)
     if encoder is None or all(kind == "encoder_only_attention" for kind in kinds[encoder:]):
         return None
-    text = "behind an encoder-only group every group takes the kernel block size of the next, and the last gets no view"
-    return Fault((*GROUPS, encoder), text)
+    last = next(group for group in reversed(subject.cache.groups) if group.layer_names) if subject.cache else None
+    viewed = subject.cache is not None and last is not None and last.layer_names[0] in subject.cache.views
+    text = "behind an encoder-only group every group takes the kernel block size of the next, and the last gets no "
+    return Fault((*GROUPS, encoder), text + ("size" if subject.judged and viewed else "view"))
 
 
 def _alias_with_another_backend(subject: Subject) -> Fault | None:
@@ -88,7 +102,7 @@ def _alias_with_another_backend(subject: Subject) -> Fault | None:
         return None
     for alias, target in subject.document.shared.items():
         mine, (other, _) = subject.cache.layer_backends.of(alias)[0], subject.cache.layer_backends.of(target)
-        if mine.class_name != other.class_name:
+        if mine.class_name != other.class_name and mine.shapes:
             text = f"{alias} runs on {mine.name} and gets the view of {target} in the shape of {other.name}, unchecked"
             return Fault(("shared_kv_cache_layers", alias), text)
     return None
@@ -109,6 +123,19 @@ def _states_under_kv_first(subject: Subject) -> Fault | None:
     return None
 
 
+def _claimed_mm_prefix(subject: Subject) -> Fault | None:
+    """Backends that the selector takes for image tokens, and whose metadata and kernels never see the ranges."""
+    if not attends_both_ways(subject):
+        return None
+    for group in subject.attention:
+        if group.backend.name in CLAIM_MM_PREFIX:
+            text = (
+                f"{group.backend.name} says that it attends both ways and reads no range, so that image tokens attend"
+            )
+            return Fault(subject.entry(group.layer_names[0]), f"{text} causally without a word; take TRITON_ATTN")
+    return None
+
+
 def _spec(subject: Subject, layer: str) -> object:
     for group in subject.cache.groups if subject.cache else ():
         if layer in group.layer_names:
@@ -123,5 +150,6 @@ FAULTS = (
     _encoder_group_in_front,
     _alias_with_another_backend,
     _states_under_kv_first,
+    _claimed_mm_prefix,
 )
 RULE = Rule("KV111", "known-engine-fault", ERROR, "the document trips a known fault of the release", check)

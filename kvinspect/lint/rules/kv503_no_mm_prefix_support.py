@@ -5,18 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kvinspect.engine.conditions import choose
-from kvinspect.engine.mm_prefix.ranges import spans
 from kvinspect.engine.specs import AttentionSpec
 from kvinspect.lint.rule import ERROR, Found, Rule
+from kvinspect.lint.rules._shared import attends_both_ways
 from kvinspect.lint.subject import Subject
 
 
 def check(subject: Subject) -> Iterator[Found]:
     """Backends of a document with bidirectional spans whose class says that they have none."""
-    multimodal = subject.document.model.multimodal
-    if multimodal is None or subject.cache is None:
-        return
-    if not any(not s.skipped for r in multimodal.requests for s in spans(r, multimodal.sliding_window)):
+    if subject.cache is None or not attends_both_ways(subject):
         return
     facts = subject.cache.situation.facts()
     for group in subject.attention:

@@ -39,6 +39,8 @@ class LintReport(NamedTuple):
     def summary(self) -> str:
         """The last line: how many findings in how many files."""
         files = _many(len(self.sources), "file")
+        if not self.sources:
+            return "Nothing was checked."
         if not self.findings:
             return f"All checks passed! ({files})"
         parts = ", ".join(_many(count, severity.word) for severity, count in sorted(self.counts.items(), reverse=True))

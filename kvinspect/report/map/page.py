@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from kvinspect.engine.answer import AlignAnswer, TensorAnswer
 from kvinspect.engine.verdict import sentence
+from kvinspect.report.fold import title_of
 from kvinspect.report.map.scene import Scene, scene
 from kvinspect.report.map.terminal import needed_widths, picture
 from kvinspect.report.page import Heading, Page, Paragraph, Picture, Span, spans
@@ -20,7 +21,7 @@ def page(answer: AlignAnswer, tensor: TensorAnswer, layers: Sequence[str], block
     drawing = _fitting(answer, tensor, layers, blocks, columns)
     verdict = sentence(tensor)
     why = f"Why: {tensor.why}." + (f" {verdict[0].upper()}{verdict[1:]}." if verdict else "")
-    title = spans(Span(answer.setting.source.rsplit("/", 1)[-1], "strong"), f"   {drawing.title}")
+    title = spans(Span(title_of(answer.setting.source), "strong"), f"   {drawing.title}")
     return Page((Heading(title), picture(drawing, columns), Paragraph(spans(why))))
 
 

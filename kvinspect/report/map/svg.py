@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from xml.sax.saxutils import escape
 
+from kvinspect.report.fold import title_of
 from kvinspect.report.map.scene import Bar, Cell, Panel, Scene
 from kvinspect.report.map.terminal import needed_widths
 from kvinspect.report.safe import safe
@@ -36,7 +37,7 @@ def svg(scene: Scene, source: str) -> str:
     panel_width = max(sum(widths), *(len(safe(name)) * CHARACTER for name in names))
     bars = max(len(panel.bars) for panel in scene.panels)
     width = 2 * MARGIN + len(scene.panels) * panel_width + (len(scene.panels) - 1) * GAP
-    source = source.rsplit("/", 1)[-1]
+    source = title_of(source)
     width = max(width, 2 * MARGIN + max(len(scene.title), len(safe(source))) * CHARACTER)
     height = 2 * MARGIN + 3 * NAME + bars * (NAME + HEIGHT + 6) + NAME
     body = [_text(MARGIN, MARGIN + 12, scene.title, "title"), _text(MARGIN, MARGIN + 12 + NAME, source, "dim")]

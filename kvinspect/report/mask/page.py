@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from kvinspect.engine.mm_prefix.answer import MMPrefixAnswer, RequestAnswer
 from kvinspect.engine.mm_prefix.attention import Sight, sight
+from kvinspect.report.fold import title_of
 from kvinspect.report.page import Block, Heading, Item, Page, Paragraph, Picture, Span, Spans, Style, Table, cell, spans
 
 COLUMNS = ("feature", "tokens", "length", "attends")
@@ -35,7 +36,7 @@ def _title(answer: MMPrefixAnswer) -> Spans:
     window = f"sliding window of {answer.sliding_window}" if answer.sliding_window else "no sliding window"
     count = len(answer.requests)
     facts = (f"vLLM {answer.setting.engine}", window, f"{count} request" + ("" if count == 1 else "s"))
-    return spans(Span(answer.setting.source.rsplit("/", 1)[-1], "strong"), "   " + " · ".join(facts))
+    return spans(Span(title_of(answer.setting.source), "strong"), "   " + " · ".join(facts))
 
 
 def _request(index: int, request: RequestAnswer, window: int | None) -> Iterable[Block]:

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from math import log
 from typing import Any, NamedTuple
 
-from kvinspect.models.arguments import human_number
-from kvinspect.models.sweep import Point, SweepAnswer
+from kvinspect.planning.sweep import Point, SweepAnswer
 
 LOG_FROM = 8
 """A scale is logarithmic from this ratio of its ends on."""
@@ -78,8 +77,7 @@ def words(point: Point) -> str:
 
 def _scale(values: Sequence[Any]) -> dict[Any, float]:
     """Value → its place: to scale where all are numbers, else one beside the other."""
-    numbers = [_number(value) for value in values]
-    known = [number for number in numbers if number is not None]
+    known = [value for value in values if isinstance(value, int) and value > 0]
     if len(known) < len(values) or len(set(known)) < 2:
         return {value: i / max(len(values) - 1, 1) for i, value in enumerate(values)}
     low, high = min(known), max(known)
@@ -89,13 +87,6 @@ def _scale(values: Sequence[Any]) -> dict[Any, float]:
         value: (_place(number, bottom, high) - span[0]) / (span[1] - span[0])
         for value, number in zip(values, known, strict=True)
     }
-
-
-def _number(value: Any) -> float | None:
-    try:
-        return float(value if isinstance(value, (int, float)) else human_number(str(value))) or None
-    except ValueError:
-        return None
 
 
 def _place(value: float, bottom: float, high: float) -> float:

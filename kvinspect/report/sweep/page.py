@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kvinspect.models.sweep import Point, SweepAnswer
-from kvinspect.report.fold import human_bytes
+from kvinspect.planning.sweep import Point, SweepAnswer
+from kvinspect.report.fold import human_bytes, title_of
 from kvinspect.report.page import Block, Heading, Item, Page, Paragraph, Span, Spans, Table, cell, spans
 
 NUMBERS = ("blocks", "tokens", "at once", "a token", "a request", "")
@@ -14,7 +14,7 @@ BAR = 24
 def page(answer: SweepAnswer) -> Page:
     """The page of a sweep."""
     setting = answer.setting
-    name = Span(setting.source.rsplit("/", 1)[-1], "strong")
+    name = Span(title_of(setting.source), "strong")
     title = spans(name, f"   vLLM {setting.engine} · {setting.platform} · {len(answer.points):,} plans")
     most = max((point.max_concurrency or 0.0 for point in answer.points), default=0.0)
     names = tuple(axis.name for axis in answer.axes)

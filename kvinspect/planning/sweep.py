@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from itertools import product
 from typing import Any, NamedTuple
 
+from kvinspect.document.numbers import human_number
 from kvinspect.engine.answer import SCHEMA_VERSION, Setting
-from kvinspect.models.arguments import human_number
 from kvinspect.planning.answer import PlanAnswer
 
 MAX_POINTS = 100_000
@@ -38,7 +38,7 @@ def axis(text: str) -> Axis:
 def _values(part: str) -> Sequence[Any]:
     bounds = _RANGE.fullmatch(part)
     if not bounds:
-        return (part,)
+        return (_number_or_word(part),)
     low, high = human_number(bounds[1]), human_number(bounds[2])
     step = human_number(bounds[3]) if bounds[3] else None
     if not 0 < low <= high or step == 0:
@@ -49,6 +49,13 @@ def _values(part: str) -> Sequence[Any]:
         return range(low, high + 1, step)
     doubled = [low << i for i in range((high // low).bit_length())]
     return doubled if doubled[-1] == high else [*doubled, high]
+
+
+def _number_or_word(part: str) -> int | str:
+    try:
+        return human_number(part)
+    except ValueError:
+        return part
 
 
 def points(axes: Sequence[Axis]) -> list[dict[str, Any]]:

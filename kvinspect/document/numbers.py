@@ -1,0 +1,23 @@
+"""Whole numbers as people write them on vLLM's command line."""
+
+from __future__ import annotations
+
+import re
+
+_HUMAN = re.compile(r"([0-9]{1,18})(\.[0-9]{1,9})?([kKmMgGtT]?)")
+_DECIMAL = {"k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
+_BINARY = {"K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
+
+
+def human_number(text: str) -> int:
+    """A number as vLLM's command line reads it: `1k` is a thousand, `1K` is 1024. Raises ValueError.
+
+    >>> human_number("25.6k"), human_number("128K")
+    (25600, 131072)
+    """
+    match = _HUMAN.fullmatch(text.strip())
+    if not match or (match[2] and not match[3].islower()):
+        raise ValueError("a whole number, or one such as 32k or 32K")
+    unit = _DECIMAL.get(match[3]) or _BINARY.get(match[3]) or 1
+    fraction = match[2] or ".0"
+    return int(match[1]) * unit + int(fraction[1:]) * unit // int("1" + "0" * (len(fraction) - 1))

@@ -1,0 +1,189 @@
+"""What `specs` answers: a model's layers with their specs, and the planning document that they make."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from kvinspect.document.words import KIND_OF_WORD
+from kvinspect.engine.backends import Backends
+from kvinspect.engine.refusal import Refused
+from kvinspect.models.inner_backends import INNER, as_document
+from kvinspect.models.rules import Rules
+from kvinspect.models.setting import Setting
+from kvinspect.models.specs import LayerCache, Specs, spec_fields
+from kvinspect.planning.inputs import Inputs
+from kvinspect.planning.steps import steps_of
+
+
+class SpecsAnswer(NamedTuple):
+    """The KV cache specs of a model under a release: one of its pipeline stages, each rank alike."""
+
+    source: str
+    engine: str
+    specs: Specs
+
+    @property
+    def setting(self) -> Setting:
+        """The settings that the model and the arguments come to."""
+        return self.specs.setting
+
+    @property
+    def layers(self) -> tuple[LayerCache, ...]:
+        """The layers with a cache of their own, as the engine makes them."""
+        return self.specs.layers
+
+    @property
+    def layout(self) -> str | None:
+        """The layout of the whole cache, None where the release has none or the backends do not agree on one."""
+        setting = self.setting
+        steps = steps_of(setting.release)
+        known = Backends(setting.release.catalogue, {}, setting.situation.facts())
+        attention = [
+            layer for layer in self.layers if layer.spec.kind != "mamba" and layer.backend.backend not in INNER
+        ]
+        backends = {layer.name: known.named(layer.backend.backend, ()) for layer in attention}
+        inputs = Inputs({layer.name: layer.spec for layer in self.layers}, (), (), backends)
+        try:
+            found = steps.layout(inputs, None, steps)
+        except Refused:
+            return None
+        return found.layout.name if found else None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The answer as plain values. Sizes in tokens and bytes; alike neighbours share a row."""
+        setting, specs = self.setting, self.specs
+        return {
+            "schema_version": 1,
+            "source": self.source,
+            "engine": self.engine,
+            "architecture": setting.architecture.name,
+            "dtype": setting.dtype,
+            "block_size": specs.blocks.block_size,
+            "mamba_block_size": specs.blocks.mamba_block_size,
+            "cache_dtype": setting.cache_dtype,
+            "max_model_len": setting.max_model_len,
+            "kv_cache_layout": self.layout,
+            "layers": _rows(specs.layers, setting.release.catalogue),
+            "shared_kv_cache_layers": dict(specs.shared),
+            "no_cache": list(specs.no_cache),
+        }
+
+    def to_planning_document(self, available_memory: Sequence[int]) -> dict[str, Any]:
+        """The planning document of these specs. `available_memory` is bytes for the cache, one entry a worker."""
+        setting, arguments = self.setting, self.setting.arguments
+        batched, seqs = scheduler_defaults(setting)
+        document = {
+            "engine": self.engine,
+            "platform": setting.platform,
+            "device_capability": setting.capability,
+            "cache_dtype": setting.cache_dtype,
+            "backends": self._own_backends(),
+            "kv_cache_specs": {layer.name: self._entry(layer) for layer in self.layers},
+            "available_memory": list(available_memory),
+            "model_config": {
+                "max_model_len": setting.max_model_len,
+                "original_max_model_len": arguments.max_model_len,
+                "num_attention_heads": max(1, setting.shape.heads // setting.ranks),
+                "num_key_value_heads": setting.situation.num_kv_heads,
+            },
+            "scheduler_config": {
+                "max_num_batched_tokens": batched,
+                "max_num_seqs": seqs,
+                "max_num_encoder_input_tokens": batched,
+                "max_concurrent_batches": concurrent_batches(setting),
+                "disable_hybrid_kv_cache_manager": hybrid_manager_is_off(setting),
+            },
+            "cache_config": {"mamba_cache_mode": setting.mamba_cache_mode},
+            "parallel_config": {"decode_context_parallel_size": arguments.decode_context_parallel_size},
+            "num_gpu_blocks_override": arguments.num_gpu_blocks_override,
+        }
+        return {key: value for key, value in document.items() if value is not None}
+
+    def _own_backends(self) -> dict[str, Any] | None:
+        """Backends of the model's own classes, which a release's catalogue does not have."""
+        setting = self.setting
+        names = {layer.backend.backend for layer in self.layers} & INNER.keys()
+        return {name: as_document(name, setting.cache_dtype, setting.platform) for name in sorted(names)} or None
+
+    def _entry(self, layer: LayerCache) -> dict[str, Any]:
+        """A layer's spec as a document writes it."""
+        fields = spec_fields(layer.spec, self.setting.release.catalogue)
+        written = {key: value for key, value in fields.items() if value is not None and key != "type"}
+        if "cache_role" in written:
+            written["cache_role"] = written["cache_role"].lower()
+        backend = fields.get("mamba_type", layer.backend.backend)
+        return {"kind": KIND_OF_WORD[fields["type"]], **written, "backend": backend}
+
+
+def _rows(layers: Sequence[LayerCache], catalogue: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Rows of neighbouring layers with the same spec and backend."""
+    rows: list[dict[str, Any]] = []
+    last = None
+    for layer in layers:
+        key = (layer.spec, layer.backend.backend)
+        if key != last:
+            spec = {**spec_fields(layer.spec, catalogue), "page_size_bytes": layer.page_size_bytes}
+            rows.append({"backend": layer.backend.backend, "kv_cache_spec": spec, "layer_names": []})
+            last = key
+        rows[-1]["layer_names"].append(layer.name)
+    return rows
+
+
+def scheduler_defaults(setting: Setting) -> tuple[int, int]:
+    """(max_num_batched_tokens, max_num_seqs) (`_set_default_max_num_seqs_and_batched_tokens_args`)."""
+    arguments = setting.arguments
+    twice = 2 if arguments.performance_mode == "throughput" else 1
+    seqs = arguments.max_num_seqs or setting.default_seqs * twice
+    batched = arguments.max_num_batched_tokens
+    if batched is None:
+        batched = setting.default_batched_tokens * twice
+        if not setting.chunked_prefill:
+            batched = max(setting.max_model_len, batched)
+        batched = max(batched, setting.shape.largest_item)
+        batched = min(seqs * setting.max_model_len, batched)
+    return batched, seqs if arguments.max_num_seqs else min(seqs, batched)
+
+
+def as_served(answer: SpecsAnswer, gpu: int | None = None) -> SpecsAnswer:
+    """The answer with the batches that `vllm serve` takes by default on a GPU of `gpu` bytes, or on the usual one."""
+    setting = answer.setting
+    memory = USUAL_MEMORY.get(setting.capability or "", 0) << 30 if gpu is None else gpu
+    batched, seqs = server_defaults(setting.rules, memory, "a100" if setting.capability == "8.0" else "")
+    served = setting._replace(default_batched_tokens=batched, default_seqs=seqs)
+    return answer._replace(specs=answer.specs._replace(setting=served))
+
+
+USUAL_MEMORY = {"8.0": 80, "9.0": 80, "9.4": 192, "9.5": 288, "10.0": 180, "10.3": 270}
+"""Compute capability → GiB of the GPU that serves models with it; others have less than the least that matters."""
+
+
+def server_defaults(rules: Rules, memory: int, device_name: str = "") -> tuple[int, int]:
+    """(tokens, sequences) of a batch that `vllm serve` takes on a GPU of so many bytes (`get_batch_defaults`).
+
+    >>> server_defaults(Rules(), 80 << 30), server_defaults(Rules(), 80 << 30, "A100"), server_defaults(Rules(), 0)
+    ((8192, 1024), (2048, 256), (2048, 256))
+    """
+    small = "a100" in device_name.lower()
+    for least, batched in rules.server_sizes:
+        if memory >= least << 30 and not (small and least < SURELY_LARGE):
+            return batched, 1024
+    return 2048, 256
+
+
+SURELY_LARGE = 160
+"""GiB from which the device's name does not matter."""
+
+
+def concurrent_batches(setting: Setting) -> int:
+    """Batches that are under way at once (`max_concurrent_batches`)."""
+    stages = setting.arguments.pipeline_parallel_size
+    return stages if setting.arguments.async_scheduling is False else stages + 1
+
+
+def hybrid_manager_is_off(setting: Setting) -> bool:
+    """Whether all layers are managed alike; chunks of attention with a draft that reads hidden states need it."""
+    wanted = setting.arguments.disable_hybrid_kv_cache_manager
+    drafts = setting.arguments.speculative_method in ("eagle", "eagle3", "mtp", "dflash", "dspark")
+    needed = setting.platform not in ("cuda", "rocm") or (drafts and setting.shape.attention_chunk_size is not None)
+    return needed if wanted is None else wanted

@@ -1,0 +1,191 @@
+"""Engine arguments, named as vLLM's `EngineArgs`, with the values that decide about the KV cache."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from functools import cache
+from typing import Any
+
+from kvinspect.document.limits import MAX_INT
+from kvinspect.document.numbers import human_number
+from kvinspect.document.problem import DocumentError, Problem, nearest, shown
+
+SOURCE = "<engine arguments>"
+"""What the arguments are called in messages."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineArguments:
+    """The arguments of vLLM that specs depend on, with vLLM's defaults; None is `auto` or `by the model`."""
+
+    runner: str = "auto"
+    dtype: str = "auto"
+    tensor_parallel_size: int = 1
+    pipeline_parallel_size: int = 1
+    decode_context_parallel_size: int = 1
+    prefill_context_parallel_size: int = 1
+    kv_cache_dtype: str = "auto"
+    kv_cache_dtype_skip_layers: tuple[str, ...] = ()
+    block_size: int | None = None
+    max_model_len: int | None = None
+    max_num_batched_tokens: int | None = None
+    max_num_seqs: int | None = None
+    attention_backend: str | None = None
+    flash_attn_version: int | None = None
+    enable_prefix_caching: bool | None = None
+    enable_chunked_prefill: bool | None = None
+    disable_sliding_window: bool = False
+    disable_hybrid_kv_cache_manager: bool | None = None
+    async_scheduling: bool | None = None
+    mamba_block_size: int | None = None
+    mamba_cache_mode: str = "none"
+    mamba_cache_dtype: str = "auto"
+    mamba_ssm_cache_dtype: str = "auto"
+    use_replayssm: bool = False
+    use_fp4_indexer_cache: bool = False
+    replayssm_buffer_len: int = 16
+    num_speculative_tokens: int = 0
+    speculative_method: str | None = None
+    draft_model: str | None = None
+    num_gpu_blocks_override: int | None = None
+    language_model_only: bool = False
+    kv_sharing_fast_prefill: bool = False
+    enable_expert_parallel: bool = False
+    data_parallel_size: int = 1
+    performance_mode: str | None = None
+
+
+_DEFAULTS = {field.name: field.default for field in fields(EngineArguments)}
+_NUMBERS = {name: 1 for name, value in _DEFAULTS.items() if type(value) is int} | {
+    "num_speculative_tokens": 0, "block_size": 1, "max_model_len": -1, "max_num_batched_tokens": 1, "max_num_seqs": 1,
+    "flash_attn_version": 2, "mamba_block_size": 1, "num_gpu_blocks_override": 0,
+}  # fmt: skip
+"""Arguments that are numbers → the least that makes sense."""
+
+_FLAGS = ("enable_prefix_caching", "enable_chunked_prefill", "disable_hybrid_kv_cache_manager", "async_scheduling",
+          *(name for name, value in _DEFAULTS.items() if isinstance(value, bool)))  # fmt: skip
+_WORDS = (
+    "attention_backend",
+    "performance_mode",
+    "speculative_method",
+    "draft_model",
+    *(n for n, v in _DEFAULTS.items() if isinstance(v, str)),
+)
+_CHOICES = {
+    "runner": ("auto", "generate", "pooling", "draft"),
+    "dtype": ("auto", "half", "float16", "bfloat16", "float", "float32"),
+    "mamba_cache_mode": ("none", "align", "all"),
+    "mamba_cache_dtype": ("auto", "float32", "float16", "bfloat16"),
+    "mamba_ssm_cache_dtype": ("auto", "float32", "float16", "bfloat16"),
+    "performance_mode": ("balanced", "interactivity", "throughput"),
+}
+_ALIASES = {"float": "float32", "half": "float16"}
+MAX_RANKS = 4096
+"""Ranks of a group; past it a number is taken for a slip."""
+
+
+@cache
+def _others() -> frozenset[str]:
+    """Arguments of vLLM that change nothing here."""
+    text = (pathlib.Path(__file__).parent / "engine_arguments.json").read_text(encoding="utf-8")
+    return frozenset(json.loads(text))
+
+
+def engine_arguments(given: Mapping[str, Any] | EngineArguments | None) -> EngineArguments:
+    """The arguments that a mapping gives, `-` for `_` in a name let pass. `speculative_config` and `attention_config`
+    may be mappings as vLLM takes them.
+
+    Raises DocumentError with a problem for each name that vLLM does not have and each value it would not take.
+    """
+    if isinstance(given, EngineArguments):
+        return given
+    named = _flattened({str(name).replace("-", "_"): value for name, value in (given or {}).items()})
+    problems: list[Problem] = []
+    found: dict[str, Any] = {}
+    for name, value in named.items():
+        if name in _DEFAULTS:
+            problem = None if value is None else _take(name, value, found)
+        elif name in _others():
+            problem = None
+        else:
+            near = nearest(name, [*_DEFAULTS, *_others()])
+            problem = Problem((name,), message="vLLM has no such argument", nearest=near, kind="unknown-key")
+        if problem is not None:
+            problems.append(problem._replace(source=SOURCE))
+    if problems:
+        raise DocumentError(problems)
+    return EngineArguments(**found)
+
+
+def _flattened(named: dict[str, Any]) -> dict[str, Any]:
+    """What stands in nested configurations as arguments of their own."""
+    speculative, attention = named.get("speculative_config"), named.get("attention_config")
+    if isinstance(speculative, Mapping):
+        keys = ("num_speculative_tokens", "speculative_method", "draft_model")
+        for name, key in zip(keys, ("num_speculative_tokens", "method", "model"), strict=True):
+            if speculative.get(key) is not None:
+                named.setdefault(name, speculative[key])
+    if isinstance(attention, Mapping):
+        for name, key in (
+            ("attention_backend", "backend"),
+            ("flash_attn_version", "flash_attn_version"),
+            ("use_fp4_indexer_cache", "use_fp4_indexer_cache"),
+        ):
+            if attention.get(key) is not None:
+                named.setdefault(name, attention[key])
+    return named
+
+
+def _take(name: str, value: Any, found: dict[str, Any]) -> Problem | None:
+    """Put a value in `found`, or say what is wrong with it."""
+    read = _reader(name)
+    try:
+        found[name] = read(name, value)
+    except ValueError as error:
+        near = nearest(value, _CHOICES.get(name, ())) if isinstance(value, str) else ""
+        return Problem((name,), expected=str(error), found=shown(value), nearest=near)
+    return None
+
+
+def _reader(name: str) -> Callable[[str, Any], Any]:
+    if name in _FLAGS:
+        return _flag
+    if name in _NUMBERS:
+        return _number
+    return _word if name in _WORDS else _words
+
+
+def _flag(name: str, value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise ValueError("true or false")
+    return value
+
+
+def _number(name: str, value: Any) -> int:
+    if name == "max_model_len" and value == "auto":
+        return -1
+    number: Any = human_number(value) if isinstance(value, str) else value
+    most = MAX_RANKS if name.endswith("_parallel_size") else MAX_INT
+    if type(number) is not int or not _NUMBERS[name] <= number <= most or (name == "max_model_len" and number == 0):
+        raise ValueError(f"a whole number from {_NUMBERS[name]} on" + (f" up to {most}" if most == MAX_RANKS else ""))
+    return int(number)
+
+
+def _word(name: str, value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError("a word")
+    choices = _CHOICES.get(name)
+    if choices and value.lower() not in choices:
+        raise ValueError("one of " + ", ".join(choices))
+    word = value.lower() if choices else value
+    return _ALIASES.get(word, word) if name.endswith("dtype") else word
+
+
+def _words(name: str, value: Any) -> tuple[str, ...]:
+    parts = value.split(",") if isinstance(value, str) else value
+    if not isinstance(parts, (list, tuple)) or any(not isinstance(part, (str, int)) for part in parts):
+        raise ValueError("a list of words")
+    return tuple(str(part) for part in parts)

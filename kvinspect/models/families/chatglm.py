@@ -1,0 +1,18 @@
+"""ChatGLM 2 and 3, GLM-4 and GLM-4V in their first form."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kvinspect.models.here import Here
+from kvinspect.models.layers import Layer
+
+ARCHITECTURES = ("ChatGLMForCausalLM", "GLM4VForCausalLM")
+
+
+def layers(here: Here) -> Iterator[Layer]:
+    """KV heads are `multi_query_group_num` where the model has groups."""
+    text = here.text
+    groups = text.count("multi_query_group_num") if text.flag("multi_query_attention") else text.heads
+    at = "transformer.encoder.layers"
+    return here.decoder(at, "self_attention.attn", head_size=text.shared_out(), num_kv_heads=groups)

@@ -1,0 +1,63 @@
+"""Decoders that have nothing of their own as far as the cache goes: only names and head sizes differ."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from kvinspect.models.here import Here
+from kvinspect.models.layers import Layer
+
+
+class Dense(NamedTuple):
+    """Where the stack and a layer's attention stand, and whether `head_dim` counts or the hidden size is shared out."""
+
+    stack: str = "model.layers"
+    attention: str = "self_attn.attn"
+    has_head_dim: bool = False
+    has_kv_heads: bool = True
+
+
+_LLAMA_LIKE = Dense(has_head_dim=True)
+
+ARCHITECTURES: dict[str, Dense] = {
+    **dict.fromkeys(
+        ("Ernie4_5_MoeForCausalLM", "Glm4ForCausalLM", "Glm4MoeForCausalLM", "GraniteForCausalLM",
+         "MiniMaxM2ForCausalLM",
+         "MixtralForCausalLM", "NemotronForCausalLM", "SolarForCausalLM", "HYV3ForCausalLM", "HyperCLOVAXForCausalLM",
+         "GemmaForCausalLM", "PhiMoEForCausalLM"),
+        _LLAMA_LIKE,
+    ),
+    **dict.fromkeys(
+        ("ArcticForCausalLM", "GraniteMoeForCausalLM", "GraniteMoeSharedForCausalLM", "MiniCPMForCausalLM",
+         "OlmoeForCausalLM", "FlexOlmoForCausalLM", "OrionForCausalLM", "StablelmForCausalLM"),
+        Dense(),
+    ),
+    **dict.fromkeys(("DeepseekForCausalLM", "ChameleonForConditionalGeneration"), Dense()),
+    **dict.fromkeys(("Param2MoEForCausalLM", "SarvamMoEForCausalLM", "Phi4MMForCausalLM"), _LLAMA_LIKE),
+    "MolmoForCausalLM": Dense(),
+    "Molmo2ForConditionalGeneration": _LLAMA_LIKE,
+    "Ernie4_5_VLMoeForConditionalGeneration": Dense("language_model.model.layers", has_head_dim=True),
+    "InternLM2ForCausalLM": Dense(attention="attention.attn"),
+    "InternLM2ForRewardModel": Dense(attention="attention.attn"),
+    "BailingMoeForCausalLM": Dense(attention="attention.attn", has_head_dim=True),
+    "BailingMoeV2ForCausalLM": Dense(attention="attention.attn", has_head_dim=True),
+    "ExaoneForCausalLM": Dense("model.h", "attn.attention.attn", has_head_dim=True),
+    "PhiForCausalLM": Dense(has_kv_heads=False),
+    "GPT2LMHeadModel": Dense("transformer.h", "attn.attn", has_kv_heads=False),
+    "GPT2ForSequenceClassification": Dense("transformer.h", "attn.attn", has_kv_heads=False),
+    "GPTJForCausalLM": Dense("transformer.h", "attn.attn", has_kv_heads=False),
+    "GPTNeoXForCausalLM": Dense("gpt_neox.layers", "attention.attn", has_kv_heads=False),
+    "OPTForCausalLM": Dense("model.decoder.layers", "self_attn.attn", has_kv_heads=False),
+    "BloomForCausalLM": Dense("transformer.h", "self_attention.attn", has_kv_heads=False),
+}  # fmt: skip
+
+
+def layers(here: Here) -> Iterator[Layer]:
+    """One attention a layer."""
+    text = here.text
+    way = ARCHITECTURES[here.cls]
+    size = text.head_dim if way.has_head_dim else text.shared_out()
+    kv = text.kv_heads if way.has_kv_heads else text.heads
+    for layer in here.decoder(way.stack, way.attention, head_size=size, num_kv_heads=kv):
+        yield layer._replace(repeats_kv_heads=here.cls != "Param2MoEForCausalLM")

@@ -1,0 +1,23 @@
+"""Decoders with a sliding window on some layers, told by `layer_types` and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kvinspect.models.here import Here, by_layer_type
+from kvinspect.models.layers import Layer
+
+SHARED_OUT = ("CohereForCausalLM", "Olmo3ForCausalLM")
+"""Classes whose head size is the hidden size shared out, whatever `head_dim` says."""
+
+ARCHITECTURES = (
+    *SHARED_OUT, "Cohere2MoeForCausalLM", "Exaone4ForCausalLM", "Gemma2ForCausalLM", "Gemma3ForCausalLM", "Gemma3Model",
+    "AfmoeForCausalLM", "MellumForCausalLM", "Rnj1ForCausalLM",
+)  # fmt: skip
+
+
+def layers(here: Here) -> Iterator[Layer]:
+    """Layers called `sliding_attention` have the model's window, the others none."""
+    size = here.text.shared_out() if here.cls in SHARED_OUT else here.text.head_dim
+    stack = "model.layers" if here.cls != "Gemma3Model" else here.bare("layers")
+    return here.decoder(stack, head_size=size, window=by_layer_type)

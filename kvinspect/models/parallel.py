@@ -1,0 +1,52 @@
+"""What one rank holds: heads under tensor parallelism, layers under pipeline parallelism."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Uneven(Exception):
+    """Heads that cannot be shared out to the ranks; the engine stops at this."""
+
+
+class Heads(NamedTuple):
+    """Query and KV heads of one rank."""
+
+    query: int
+    kv: int
+
+
+def heads(num_heads: int, num_kv_heads: int, ranks: int, repeated: bool = True) -> Heads:
+    """The heads of one of so many ranks (`QKVParallelLinear`): KV heads are divided, or repeated where they are fewer.
+
+    Raises Uneven where query heads cannot be divided, or KV heads neither divided nor, if they are `repeated`, repeated
+    evenly.
+
+    >>> heads(32, 8, 4), heads(32, 8, 16)
+    (Heads(query=8, kv=2), Heads(query=2, kv=1))
+    """
+    if num_heads % ranks:
+        raise Uneven(f"{num_heads} attention heads cannot be divided among {ranks} ranks")
+    if num_kv_heads % ranks and not (repeated and ranks % num_kv_heads == 0):
+        how = (
+            "can neither be divided among {} ranks nor repeated evenly"
+            if repeated
+            else "cannot be divided among {} ranks"
+        )
+        raise Uneven(f"{num_kv_heads} KV heads {how.format(ranks)}")
+    found = Heads(num_heads // ranks, max(1, num_kv_heads // ranks))
+    if found.query % found.kv:
+        raise Uneven(f"{found.query} query heads of a rank are no multiple of its {found.kv} KV heads")
+    return found
+
+
+def stage_layers(layers: int, stage: int, stages: int) -> range:
+    """The layers of one pipeline stage (`get_pp_indices`): what is left over goes to the stages before the last.
+
+    >>> [len(stage_layers(10, stage, 4)) for stage in range(4)]
+    [2, 3, 3, 2]
+    """
+    share, left = divmod(layers, stages)
+    sizes = [share + (stages - 1 - left <= i < stages - 1) for i in range(stages)]
+    start = sum(sizes[:stage])
+    return range(start, start + sizes[stage])

@@ -1,0 +1,218 @@
+"""The settings under which the layers of a model are made, all questions answered."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from kvinspect.engine.releases import Release
+from kvinspect.engine.situation import Situation
+from kvinspect.engine.specs import AttentionSpec
+from kvinspect.models.arguments import EngineArguments
+from kvinspect.models.config import Model
+from kvinspect.models.registry import Architecture
+from kvinspect.models.releases import rules
+from kvinspect.models.resolve import (
+    model_window,
+    quant_mode,
+    refusal,
+    resolve_cache_dtype,
+    resolve_dtype,
+    resolve_length,
+    torch_dtype,
+)
+from kvinspect.models.rules import Rules
+from kvinspect.models.shape import Shape, shape_of
+
+DEFAULT_BLOCK_SIZE = 16
+"""Tokens of a block where neither user nor backend says (`CacheConfig.DEFAULT_BLOCK_SIZE`)."""
+
+DEFAULT_BATCHED_TOKENS = 2048
+DEFAULT_SEQS = 128
+"""`SchedulerConfig`'s defaults. `vllm serve` has others by the size of the GPU and passes them on."""
+
+
+class Setting(NamedTuple):
+    """What is settled before layers are made. Sizes in tokens; `block_size` is the user's, None where nobody says."""
+
+    release: Release
+    rules: Rules
+    platform: str
+    capability: str | None
+    arguments: EngineArguments
+    architecture: Architecture
+    shape: Shape
+    dtype: str
+    cache_dtype: str
+    max_model_len: int
+    sliding_window: int | None
+    """Of every layer without one of its own, where the whole model has one window."""
+    is_hybrid: bool
+    prefix_caching: bool
+    chunked_prefill: bool
+    mamba_cache_mode: str
+    mamba_block_size: int | None
+    mamba_ssm_cache_dtype: str
+    attention_backend: str | None
+    flash_attn_version: int | None = None
+    mamba_chunk_size: int = 2048
+    """Tokens that a state-space kernel works on at once."""
+    default_batched_tokens: int = DEFAULT_BATCHED_TOKENS
+    default_seqs: int = DEFAULT_SEQS
+    """Of a batch where the arguments say nothing; `vllm serve` takes others."""
+
+    @property
+    def ranks(self) -> int:
+        """Ranks of tensor parallelism."""
+        return self.arguments.tensor_parallel_size
+
+    @property
+    def block_size(self) -> int | None:
+        """The user's block size."""
+        return self.arguments.block_size
+
+    @property
+    def names_rows(self) -> bool:
+        """Whether the release's specs say how many bytes a row has; the V size of a latent row is 0 then."""
+        return "state_content_bytes" in self.release.catalogue["spec_classes"]["MLAAttentionSpec"]["optional"]
+
+    def latent_v(self, size: int) -> int:
+        """The V size of a latent row of `size` elements, as the release's specs have it."""
+        return 0 if self.names_rows else size
+
+    @property
+    def situation(self) -> Situation:
+        """The deployment as the catalogue's conditions ask for it; heads are those of one rank."""
+        query = max(1, self.shape.heads // self.ranks)
+        kv = 1 if self.shape.is_mla else max(1, self.shape.kv_heads // self.ranks)
+        return Situation(self.platform, self.capability, self.cache_dtype, query, kv)
+
+
+def settle(
+    model: Model,
+    release: Release,
+    platform: str,
+    capability: str | None,
+    arguments: EngineArguments,
+    architecture: Architecture,
+) -> Setting:
+    """Answer every question of a model's settings, in the engine's order. Raises DocumentError where it would stop."""
+    pooling = architecture.runner == "pooling"
+    shape = shape_of(model, "multimodal" in architecture.flags and not arguments.language_model_only)
+    hybrid = _is_hybrid(model, architecture)
+    rule = rules(release.name)
+    prefix, chunked = _caching(model, architecture, arguments, hybrid, rule)
+    length = resolve_length(model, shape, arguments)
+    mode, block = _mamba(architecture, arguments, hybrid, prefix, length, rule)
+    backend = arguments.attention_backend
+    _check_ranks(model, shape, arguments, architecture)
+    return Setting(
+        release=release,
+        rules=rule,
+        platform=platform,
+        capability=capability,
+        arguments=arguments,
+        architecture=architecture,
+        shape=shape,
+        dtype=resolve_dtype(model, arguments.dtype, platform, capability, pooling),
+        cache_dtype=resolve_cache_dtype(model, arguments.kv_cache_dtype, release),
+        max_model_len=length,
+        sliding_window=model_window(model, arguments, rule),
+        is_hybrid=hybrid,
+        prefix_caching=prefix,
+        chunked_prefill=chunked,
+        mamba_cache_mode=mode,
+        mamba_block_size=block,
+        mamba_ssm_cache_dtype=arguments.mamba_ssm_cache_dtype,
+        attention_backend=None if backend is None or backend.lower() == "auto" else backend.upper(),
+        flash_attn_version=arguments.flash_attn_version,
+        mamba_chunk_size=model.text.first_count("mamba_chunk_size", "chunk_size") or 2048,
+    )
+
+
+def _is_hybrid(model: Model, architecture: Architecture) -> bool:
+    """Whether attention and states stand side by side; some configurations of hybrids have attention alone."""
+    if "hybrid" not in architecture.flags:
+        return False
+    kinds = model.config.get("layer_types")
+    return not (isinstance(kinds, (list, tuple)) and all(kind == "attention" for kind in kinds))
+
+
+def attention_type(model: Model, architecture: Architecture, hybrid: bool) -> str:
+    """`ModelConfig.attn_type`: decoder, encoder_only, encoder_decoder, hybrid or attention_free."""
+    config = model.config
+    if architecture.runner == "pooling":
+        one_way = architecture.pooling_type != "CLS" and config.get("is_causal", True)
+        return architecture.attn_type if one_way else "encoder_only"
+    if hybrid:
+        return "hybrid"
+    if "attention_free" in architecture.flags:
+        return "attention_free"
+    both = config.flag("is_encoder_decoder") or model.text.flag("is_encoder_decoder")
+    return "encoder_decoder" if both else "decoder"
+
+
+def _caching(
+    model: Model, architecture: Architecture, arguments: EngineArguments, hybrid: bool, rule: Rules
+) -> tuple[bool, bool]:
+    """(prefix caching, chunked prefill), by default where the model can; hybrids by the release's rule."""
+    kind = attention_type(model, architecture, hybrid)
+    if architecture.runner == "pooling":
+        able = kind == "decoder" and architecture.pooling_type not in ("MEAN", "CLS")
+        prefix, chunked = able, able
+    else:
+        prefix = kind == "decoder" or (kind == "hybrid" and rule.hybrids_cache_prefixes)
+        chunked = kind != "encoder_decoder"
+    wanted, chunks = arguments.enable_prefix_caching, arguments.enable_chunked_prefill
+    return prefix if wanted is None else wanted, chunked if chunks is None else chunks
+
+
+def _mamba(
+    architecture: Architecture, arguments: EngineArguments, hybrid: bool, prefix: bool, length: int, rule: Rules
+) -> tuple[str, int | None]:
+    """(cache mode, block size in tokens) of state-space layers (`MambaModelConfig`)."""
+    block = arguments.mamba_block_size
+    if block is not None and block != length and not prefix:
+        raise refusal("mamba_block_size", "mamba_block_size counts with enable_prefix_caching only")
+    if not hybrid and architecture.cls not in STATES_ALONE:
+        return arguments.mamba_cache_mode, block
+    if not prefix:
+        return "none", length if block is None else block
+    mode = arguments.mamba_cache_mode
+    able = "mamba_prefix_caching" in architecture.flags
+    mode = ("all" if able and rule.states_cache_all else "align") if mode == "none" else mode
+    mode = "align" if mode == "all" and not able else mode
+    return mode, block or arguments.block_size or DEFAULT_BLOCK_SIZE
+
+
+STATES_ALONE = ("MambaForCausalLM", "Mamba2ForCausalLM")
+"""Classes without attention whose settings are those of state-space layers."""
+
+
+def _check_ranks(model: Model, shape: Shape, arguments: EngineArguments, architecture: Architecture) -> None:
+    """`verify_with_parallel_config`."""
+    ranks, contexts = arguments.tensor_parallel_size, arguments.decode_context_parallel_size
+    if shape.heads % ranks:
+        text = f"{shape.heads} attention heads cannot be divided among tensor_parallel_size {ranks}"
+        model.text.refuse("num_attention_heads", text)
+    if arguments.pipeline_parallel_size > 1 and "pp" not in architecture.flags:
+        raise refusal("pipeline_parallel_size", f"{architecture.cls} cannot be cut into pipeline stages")
+    if contexts > 1 and not shape.is_mla:
+        most = ranks // max(1, shape.kv_heads)
+        if ranks <= shape.kv_heads or contexts > most:
+            text = f"decode_context_parallel_size {contexts} needs tensor_parallel_size above {shape.kv_heads} KV heads"
+            raise refusal("decode_context_parallel_size", f"{text} × {contexts - 1}")
+
+
+def one_token(setting: Setting, cache_dtype: str) -> AttentionSpec:
+    """The spec of one token of a layer with the model's own heads, as block sizes are weighed with."""
+    kv_heads = 1 if setting.shape.is_mla else max(1, setting.shape.kv_heads // setting.ranks)
+    size = setting.shape.head_size
+    return AttentionSpec(
+        kind="mla_attention" if setting.shape.is_mla else "full_attention",
+        block_size=1,
+        num_kv_heads=kv_heads,
+        head_size=size,
+        head_size_v=setting.latent_v(size) if setting.shape.is_mla else size,
+        dtype=torch_dtype(cache_dtype, setting.dtype),
+        kv_quant_mode=quant_mode(cache_dtype),
+    )

@@ -1,0 +1,302 @@
+"""The KV cache specs of a model: layers, their backends, the block size, and a release's spec of each layer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from kvinspect.document.words import SPEC_CLASSES
+from kvinspect.engine.backends import Backend
+from kvinspect.engine.pages import page_size_bytes
+from kvinspect.engine.specs import LATENT, AttentionSpec, LayerSpec, MambaSpec
+from kvinspect.models.backends import Choice, Chooser
+from kvinspect.models.block_size import Blocks, blocks, window_block_size
+from kvinspect.models.config import Model
+from kvinspect.models.drafts import draft_layers, left_out
+from kvinspect.models.here import Here
+from kvinspect.models.layers import Attention, Bare, Given, Latent, Layer, State
+from kvinspect.models.overrides import overridden
+from kvinspect.models.parallel import Heads, Uneven, heads, stage_layers
+from kvinspect.models.resolve import quant_mode, torch_dtype
+from kvinspect.models.setting import Setting
+
+
+class LayerCache(NamedTuple):
+    """A layer's spec, and the backend that was chosen for it."""
+
+    name: str
+    spec: LayerSpec
+    page_size_bytes: int
+    backend: Choice
+
+
+class Specs(NamedTuple):
+    """The cache of one pipeline stage, on each of its ranks alike."""
+
+    setting: Setting
+    blocks: Blocks
+    layers: tuple[LayerCache, ...]
+    shared: Mapping[str, str]
+    """KV-sharing layer → the layer whose cache it uses."""
+    no_cache: tuple[str, ...]
+    """Layers that attend without a cache."""
+
+
+def make_specs(model: Model, setting: Setting, stage: int = 0) -> Specs:
+    """The specs of a stage of a model. Raises DocumentError where the engine would not start with it."""
+    setting = overridden(model, setting)
+    model = model.having(sliding_window=None) if setting.arguments.disable_sliding_window else model
+    here = Here(model, setting, model.config, setting.architecture.name, setting.architecture.cls)
+    everywhere = (*here.layers(), *draft_layers(here))
+    layers = tuple(_of_stage(everywhere, model, setting, stage))
+    chooser = Chooser(setting)
+    chosen = {layer.name: _choice(layer, chooser, setting) for layer in layers}
+    setting = _in_latent_format(setting, chosen)
+    used = dict.fromkeys(chosen[layer.name].backend for layer in layers if not isinstance(layer, State))
+    states = [layer for layer in everywhere if isinstance(layer, State)]
+    sizes = blocks(setting, [chooser.backend(name) for name in used], states)
+    if note := left_out(here):
+        sizes = sizes._replace(steps=(*sizes.steps, note))
+    make = _Maker(model, setting, chooser, sizes, bool(states) and all(state.checkpoint for state in states))
+    shared = {
+        layer.name: layer.kv_sharing_target
+        for layer in layers
+        if isinstance(layer, Attention) and layer.kv_sharing_target
+    }
+    without = tuple(sorted(layer.name for layer in layers if _has_no_cache(layer)))
+    cached = (layer for layer in layers if layer.name not in shared and layer.name not in without)
+    return Specs(setting, sizes, tuple(make.cache(layer, chosen[layer.name]) for layer in cached), shared, without)
+
+
+def _has_no_cache(layer: Layer) -> bool:
+    return isinstance(layer, Bare) or (isinstance(layer, Attention) and layer.attn_type == "encoder_only")
+
+
+def _in_latent_format(setting: Setting, chosen: Mapping[str, Choice]) -> Setting:
+    """The cache dtype that a sparse MLA backend puts in place (`_canonicalize_sparse_mla_kv_cache_dtype`)."""
+    for name in {choice.backend for choice in chosen.values()} & PACKED_ROWS.keys():
+        if PACKED_ROWS[name](setting.cache_dtype):
+            return setting._replace(cache_dtype="fp8_ds_mla")
+    return setting
+
+
+PACKED_ROWS: Mapping[str, Callable[[str], bool]] = {
+    "FLASHMLA_SPARSE": lambda dtype: dtype.startswith(("fp8", "int", "nvfp4")),
+    "FLASHINFER_MLA_SPARSE_SM120": lambda dtype: dtype in ("auto", "fp8", "fp8_e4m3"),
+}
+"""MLA backends that keep rows of DeepSeek's own format → for which cache dtypes."""
+
+
+def _of_stage(layers: Sequence[Layer], model: Model, setting: Setting, stage: int) -> Iterator[Layer]:
+    """The layers of a pipeline stage."""
+    stages = setting.arguments.pipeline_parallel_size
+    if stages == 1:
+        yield from layers
+        return
+    mine, last = stage_layers(model.text.layers, stage, stages), model.text.layers - 1
+    yield from (layer for layer in layers if layer.number is None or min(layer.number, last) in mine)
+
+
+def layer_cache_dtype(layer: Layer, setting: Setting) -> str:
+    """The cache dtype of a layer: the engine's, or the model's where the user leaves the layer unquantised."""
+    skipped = setting.arguments.kv_cache_dtype_skip_layers
+    if skipped and isinstance(layer, Attention):
+        window = layer.sliding_window or setting.sliding_window
+        if (window is not None and "sliding_window" in skipped) or str(layer.number) in skipped:
+            return "auto"
+    return setting.cache_dtype
+
+
+def _choice(layer: Layer, chooser: Chooser, setting: Setting) -> Choice:
+    if isinstance(layer, State):
+        return Choice(layer.backend or STATE_BACKENDS.get(layer.mamba_type, layer.mamba_type), "the layer's kind")
+    if isinstance(layer, (Given, Bare)):
+        return Choice(layer.backend, "the model's own")
+    return chooser.choose(layer, layer_cache_dtype(layer, setting))
+
+
+STATE_BACKENDS = {
+    "MAMBA1": "MAMBA1_ATTN",
+    "MAMBA2": "MAMBA2_ATTN",
+    "SHORT_CONV": "SHORT_CONV_ATTN",
+    "LINEAR": "LINEAR_ATTN",
+}
+"""Kinds of state-space layers whose backend has another name."""
+
+
+LATENT_ROWS = {"fp8_ds_mla": 656}
+"""Cache dtype → bytes of a latent row in a format of its own, which its head size does not tell."""
+
+
+class _Maker(NamedTuple):
+    """Makes the specs of layers under one setting."""
+
+    model: Model
+    setting: Setting
+    chooser: Chooser
+    blocks: Blocks
+    all_leave_states: bool = False
+    """Whether every layer with states can leave some on the way of a prefill."""
+
+    def cache(self, layer: Layer, choice: Choice) -> LayerCache:
+        """A layer with its spec, as the backend packs it, and its bytes a page."""
+        release = self.setting.release
+        spec = self._spec(layer, choice)
+        if isinstance(spec, AttentionSpec):
+            backend = self.chooser.backend(choice.backend)
+            indexes = backend.entry.get("indexes_kv_by_block_stride", {}).get(self._layout(backend), False)
+            spec = release.customized_spec(
+                release.aligned_spec(spec._replace(indexes_kv_by_block_stride=indexes)), backend
+            )
+        return LayerCache(layer.name, spec, page_size_bytes(spec, release.reshape.unpadded_page), choice)
+
+    def _layout(self, backend: Backend) -> str:
+        return backend.required_layout or "NHD"
+
+    def _spec(self, layer: Layer, choice: Choice) -> LayerSpec:
+        if isinstance(layer, State):
+            return self._state(layer)
+        if isinstance(layer, Given):
+            return self._given(layer)
+        if isinstance(layer, Latent):
+            return self._latent(layer)
+        assert isinstance(layer, Attention), "a layer without a cache"
+        return self._attention(layer, self.chooser.backend(choice.backend))
+
+    def _given(self, layer: Given) -> AttentionSpec:
+        fields = dict(layer.fields)
+        role = fields.pop("cache_role", None)
+        if self._marks_latents and layer.kind in LATENT:
+            fields["marks"] = (*((("cache_role", role),) if role else ()), ("max_tp_shards", 1))
+        rows = fields.pop("state_content_bytes", None)
+        given = {
+            "block_size": self.blocks.block_size,
+            "num_kv_heads": 1,
+            "head_size_v": self.setting.latent_v(fields["head_size"]) if layer.kind in LATENT else fields["head_size"],
+            "state_content_bytes": rows if self.setting.names_rows else None,
+        }
+        return AttentionSpec(kind=layer.kind, **{**given, **fields})
+
+    def _state(self, layer: State) -> MambaSpec:
+        size = self.blocks.mamba_block_size
+        assert size is not None, "a state-space layer in a model that is not told as hybrid"
+        return MambaSpec(
+            block_size=size,
+            shapes=layer.shapes,
+            dtypes=layer.dtypes,
+            page_size_padded=self.blocks.mamba_page_size_padded,
+            mamba_type=layer.mamba_type,
+            mamba_cache_mode=self.setting.mamba_cache_mode,
+            num_speculative_blocks=self.setting.arguments.num_speculative_tokens,
+            marks=self._checkpoints(layer, size),
+        )
+
+    def _checkpoints(self, layer: State, size: int) -> tuple[tuple[str, Any], ...]:
+        """What a spec says of states that a prefill leaves on its way."""
+        if layer.checkpoint is None or (layer.checkpoint > 1 and not self.all_leave_states):
+            return ()
+        alignment = size if layer.checkpoint > 1 else layer.checkpoint
+        return (("num_prefill_checkpoint_blocks", 1), ("prefill_checkpoint_alignment", alignment))
+
+    def _latent(self, layer: Latent) -> AttentionSpec:
+        cache_dtype = self.setting.cache_dtype
+        given = {
+            "kind": layer.kind or "mla_attention",
+            "block_size": self.blocks.block_size,
+            "num_kv_heads": 1,
+            "head_size": layer.head_size,
+            "head_size_v": self.setting.latent_v(layer.head_size),
+            "dtype": torch_dtype(cache_dtype, self.setting.dtype),
+            "kv_quant_mode": quant_mode(cache_dtype) if self.setting.rules.latent_is_quantised else "NONE",
+            "cache_dtype_str": cache_dtype,
+            "sliding_window": layer.sliding_window,
+            "state_content_bytes": LATENT_ROWS.get(cache_dtype) if self.setting.names_rows else None,
+        }
+        if self._marks_latents:
+            given["marks"] = tuple((key, value) for key, value in _latent_marks(layer) if value)
+        return AttentionSpec(**{**given, **layer.fields})
+
+    @property
+    def _marks_latents(self) -> bool:
+        """Whether the release's specs say what a latent cache is for."""
+        return "max_tp_shards" in self.setting.release.catalogue["spec_classes"]["MLAAttentionSpec"]["optional"]
+
+    def _attention(self, layer: Attention, backend: Backend) -> AttentionSpec:
+        cache_dtype = layer_cache_dtype(layer, self.setting)
+        window = layer.sliding_window or self.setting.sliding_window
+        kind = layer.kind or _kind(layer, window)
+        spec = AttentionSpec(
+            kind=kind,
+            block_size=self.blocks.block_size,
+            num_kv_heads=self._heads(layer).kv,
+            head_size=layer.head_size,
+            head_size_v=layer.head_size_v or layer.head_size,
+            dtype=torch_dtype(cache_dtype, self.setting.dtype),
+            kv_quant_mode=quant_mode(cache_dtype),
+            **layer.fields,
+        )
+        if kind == "chunked_local_attention":
+            return spec._replace(attention_chunk_size=layer.attention_chunk_size)
+        if kind != "sliding_window":
+            return spec
+        shared = self.blocks.skip_page_size_padded
+        one = spec._replace(block_size=1, sliding_window=window)
+        if not self.setting.rules.window_knows_packing:
+            one = one._replace(kv_quant_mode="NONE")
+        token = page_size_bytes(
+            self.setting.release.customized_spec(one, backend), self.setting.release.reshape.unpadded_page
+        )
+        size = window_block_size(backend, token, shared)
+        return spec._replace(block_size=size, sliding_window=window, page_size_padded=shared)
+
+    def _heads(self, layer: Attention) -> Heads:
+        try:
+            return heads(layer.num_heads, layer.num_kv_heads, self.setting.ranks, layer.repeats_kv_heads)
+        except Uneven as uneven:
+            self.model.text.refuse("num_key_value_heads", f"{layer.name}: {uneven}")
+
+
+def _latent_marks(layer: Latent) -> Iterator[tuple[str, Any]]:
+    yield "is_index_group_leader", layer.picks
+    yield "max_tp_shards", 1
+    yield "topk_buffer_width", layer.facts.get("index_topk")
+
+
+def _kind(layer: Attention, window: int | None) -> str:
+    if layer.attn_type == "encoder_decoder":
+        return "cross_attention"
+    if layer.attention_chunk_size is not None:
+        return "chunked_local_attention"
+    return "full_attention" if window is None else "sliding_window"
+
+
+UNUSED = {
+    "is_draft": False,
+    "is_index_group_leader": False,
+    "cache_role": "sparse",
+    "dcp_sharded": False,
+    "tp_replicated": False,
+    "num_heads": 1,
+    "tokens_per_state": -1,
+    "num_prefill_checkpoint_blocks": 0,
+}
+"""Fields of later releases' specs that a plain model leaves as they are."""
+
+
+def spec_fields(spec: LayerSpec, catalogue: Mapping[str, Any]) -> dict[str, Any]:
+    """A spec as the release's dataclass holds it: its class under `type`, then every field."""
+    name = SPEC_CLASSES[spec.kind]
+    fields: Mapping[str, Sequence[str]] = catalogue["spec_classes"][name]
+    values = {**UNUSED, **spec._asdict(), **dict(spec.marks)}
+    if isinstance(spec, AttentionSpec):
+        values["tokens_per_state"] = spec.compress_ratio
+    found = {"type": name, **{field: values.get(field) for field in (*fields["required"], *fields["optional"])}}
+    if "cache_role" in found:
+        found["cache_role"] = str(found["cache_role"]).upper()
+    if isinstance(spec, MambaSpec):
+        found |= {"shapes": [list(shape) for shape in spec.shapes], "dtypes": list(spec.dtypes)}
+    elif spec.kind == "sliding_window_mla" and "state_content_bytes" not in found:
+        found["head_size_v"] = None
+    elif "state_content_bytes" in found and spec.kind in LATENT:
+        found["head_size_v"] = spec.head_size_v
+    return found

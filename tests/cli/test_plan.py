@@ -1,0 +1,119 @@
+"""`kvinspect plan` as a process."""
+
+import json
+
+import pytest
+import yaml
+
+import kvinspect
+
+MODEL = "examples/models/qwen3-8b"
+MEMORY = ("--available-kv-cache-memory", "12.57GiB", "--engine", "0.27")
+DOCUMENT = """\
+engine: "0.27"
+kv_cache_specs:
+  "l.{0..3}": {kind: full_attention, block_size: 16, num_kv_heads: 8, head_size: 128, dtype: bfloat16, backend: FLASH_ATTN}
+available_memory: [1073741824]
+model_config: {max_model_len: 4096}
+"""
+
+
+def test_a_model_in_every_format(run):
+    shown = run("plan", MODEL, *MEMORY)
+    assert (shown.returncode, shown.stderr) == (0, "")
+    for words in ("5,720 blocks", "Qwen3ForCausalLM", "GPU KV cache size: 91,520 tokens", "FLASH_ATTN: first on"):
+        assert words in shown.stdout
+    found = json.loads(run("plan", MODEL, *MEMORY, "-f", "json").stdout)
+    assert (found["num_blocks"], found["num_tokens"], found["max_concurrency"]) == (5720, 91520, 2.234375)
+    assert yaml.safe_load(run("plan", MODEL, *MEMORY, "-f", "yaml").stdout) == found
+    assert run("plan", MODEL, *MEMORY, "-f", "markdown").stdout.startswith("#")
+
+
+def test_flags_win_over_the_file(run, tmp_path):
+    serve = tmp_path / "serve.yaml"
+    serve.write_text("tensor-parallel-size: 4\nmax-model-len: 4096\nkv-cache-memory-bytes: 20G\n")
+    found = json.loads(run("plan", MODEL, "--config", serve, "-tp", "2", "--engine", "0.27", "-f", "json").stdout)
+    assert found["max_model_len"] == 4096
+    assert found["groups"][0]["kv_cache_spec"]["num_kv_heads"] == 4
+    assert found["memory"] == {"size": 20 << 30, "how": "given", "exact": True, "gpu": None}
+
+
+def test_a_serve_file_names_its_model(run, root, tmp_path):
+    serve = tmp_path / "serve.yaml"
+    serve.write_text(f"model: {root / MODEL}\nkv-cache-memory-bytes: 20G\n")
+    assert "Qwen3ForCausalLM" in run("plan", serve).stdout
+    assert run("plan", "vllm", "serve", root / MODEL, "--config", serve).returncode == 0
+
+
+def test_the_document_that_is_written_aligns(run, tmp_path):
+    made = tmp_path / "plan.yaml"
+    assert run("plan", MODEL, *MEMORY, "-o", made).returncode == 0
+    for command in ("align", "cg-support", "lint"):
+        done = run(command, made)
+        assert done.returncode == 0, done.stdout + done.stderr
+    assert kvinspect.load(made).num_blocks == 5720
+
+
+def test_a_planning_document(run):
+    shown = run("plan", "-", stdin=DOCUMENT)
+    assert (shown.returncode, "4,096 blocks" in shown.stdout) == (0, True)
+    assert run("plan", "-", "--max-model-len", "3", stdin=DOCUMENT).returncode == 2
+
+
+def test_a_refusal_ends_with_1_and_writes_no_document(run, tmp_path):
+    made = tmp_path / "plan.yaml"
+    done = run("plan", MODEL, "--kv-cache-memory-bytes", "64M", "-o", made)
+    assert (done.returncode, made.exists()) == (1, False)
+    assert "not one token fits" in done.stdout or "longest request that fits" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ((MODEL,), "how much memory is there for the cache?"),
+        ((MODEL, "--gpu-memory", "80GiB"), "an estimate needs the weights"),
+        ((MODEL, *MEMORY, "--tensor-paralel-size", "2"), "did you mean --tensor-parallel-size?"),
+        ((MODEL, *MEMORY, "--tensor-parallel-size", "none"), "tensor_parallel_size"),
+        (("nowhere/config.json", *MEMORY), "no file or folder"),
+        (("examples", *MEMORY), "has no config.json"),
+        ((MODEL, "--available-kv-cache-memory", "many"), "expected a size"),
+        ((MODEL, *MEMORY, "--sweep", "max_model_len"), "expected NAME=VALUES"),
+        ((MODEL, *MEMORY, "--sweep", "max_modle_len=1,2"), "max_model_len"),
+        ((MODEL, *MEMORY, "-f", "svg"), "--sweep"),
+        ((MODEL, "--available-kv-cache-memory", "1GiB", "--engine", "0.99"), "0.99"),
+    ],
+)
+def test_bad_calls_say_what_is_wrong_in_a_few_lines(run, arguments, words):
+    done = run("plan", *arguments)
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_an_unknown_architecture_is_said_with_a_way_out(run, tmp_path):
+    (tmp_path / "config.json").write_text('{"architectures": ["LamaForCausalLM"], "model_type": "lama"}')
+    done = run("plan", tmp_path, *MEMORY)
+    assert done.returncode == 2
+    for words in ("config.json:1:20", "LamaForCausalLM", "did you mean LlamaForCausalLM?", "by hand"):
+        assert words in done.stderr
+
+
+def test_a_sweep_in_every_format(run, tmp_path):
+    sweep = ("--sweep", "max_model_len=1k..8k", "--sweep", "kv_cache_dtype=auto,fp8")
+    shown = run("plan", MODEL, *MEMORY, *sweep)
+    assert (shown.returncode, shown.stdout.count("█") > 20, "8 plans" in shown.stdout) == (0, True, True)
+    found = json.loads(run("plan", MODEL, *MEMORY, *sweep, "-f", "json").stdout)
+    assert [point["values"]["max_model_len"] for point in found["points"]] == [
+        n for n in (1000, 2000, 4000, 8000) for _ in "ab"
+    ]
+    assert found["points"][0]["num_blocks"] == 5720
+    for ending, start in ((".svg", "<svg"), (".html", "<!DOCTYPE html>"), (".md", "#"), (".json", "{")):
+        made = tmp_path / f"sweep{ending}"
+        assert run("plan", MODEL, *MEMORY, *sweep, "-o", made).returncode == 0
+        assert made.read_text().startswith(start)
+    assert run("plan", MODEL, *MEMORY, *sweep, "-o", tmp_path / "sweep.yaml").returncode == 2
+
+
+def test_a_sweep_in_which_some_points_are_refused(run):
+    done = run("plan", MODEL, "--kv-cache-memory-bytes", "2G", "--sweep", "max_model_len=8k..32k")
+    assert (done.returncode, "refused" in done.stdout) == (0, True)

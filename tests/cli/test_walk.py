@@ -1,0 +1,146 @@
+"""Which files a call of lint names, and what becomes of names, folders, links and settings that are out of the ordinary."""
+
+import json
+import os
+
+import pytest
+
+from conftest import ROOT
+from kvinspect.cli.walk import files_below, named_files
+
+EAGLE = (ROOT / "tests" / "lint" / "eagle.yaml").read_text(encoding="utf-8")
+HOWS = ("text", "json", "github", "sarif", "junit", "gitlab")
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    (tmp_path / "configs" / "deep").mkdir(parents=True)
+    for name in ("a.yaml", "b.yml", "c.json", "deep/d.YAML"):
+        (tmp_path / "configs" / name).write_text(EAGLE, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / "configs"
+
+
+@pytest.fixture
+def lint(run, folder):
+    return lambda *arguments, **more: run("lint", *arguments, cwd=folder.parent, env={"PYTHONPATH": str(ROOT)}, **more)
+
+
+def below(name="configs"):
+    return [path for path, _ in named_files([name])]
+
+
+def test_a_folder_is_its_yaml_and_json_files_sorted(folder):
+    for name in ("notes.md", ".hidden.yaml", "config.toml"):
+        (folder / name).write_text("x", encoding="utf-8")
+    (folder / ".git").mkdir()
+    (folder / ".git" / "x.yaml").write_text("x", encoding="utf-8")
+    assert below() == ["configs/a.yaml", "configs/b.yml", "configs/c.json", "configs/deep/d.YAML"]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "expected"),
+    [
+        ("configs/*.y*ml", ["configs/a.yaml", "configs/b.yml"]),
+        ("configs/**/*.YAML", ["configs/deep/d.YAML"]),
+        ("configs/[ab].*", ["configs/a.yaml", "configs/b.yml"]),
+        ("nowhere/*", []),
+    ],
+)
+def test_patterns(folder, pattern, expected):
+    assert below(pattern) == expected
+
+
+def test_a_file_whose_name_looks_like_a_pattern_is_that_file(folder):
+    (folder / "[a].yaml").write_text(EAGLE, encoding="utf-8")
+    assert list(named_files(["configs/[a].yaml"])) == [("configs/[a].yaml", True)]
+
+
+def test_rules_of_the_folders_above_count_up_to_the_repository(folder):
+    (folder.parent / ".gitignore").write_text("deep/\n", encoding="utf-8")
+    assert "configs/deep/d.YAML" in below()
+    (folder.parent / ".git").mkdir()
+    assert "configs/deep/d.YAML" not in below()
+    (folder / ".gitignore").write_text("*.yaml\n!a.yaml\n", encoding="utf-8")
+    assert below() == ["configs/a.yaml", "configs/b.yml", "configs/c.json"]
+
+
+def test_links_to_folders_are_not_followed_and_links_to_files_are(folder):
+    (folder / "loop").symlink_to(folder)
+    (folder / "link.yaml").symlink_to(folder / "a.yaml")
+    (folder / "dangling.yaml").symlink_to(folder / "nowhere")
+    found = [path.name for path in files_below(folder)]
+    assert found == ["a.yaml", "b.yml", "c.json", "d.YAML", "link.yaml"]
+
+
+def test_a_folder_called_like_a_file_and_a_pipe_are_no_files(folder):
+    (folder / "x.yaml").mkdir()
+    os.mkfifo(folder / "pipe.yaml")
+    assert [path.name for path in files_below(folder)] == ["a.yaml", "b.yml", "c.json", "d.YAML"]
+
+
+def test_a_file_that_is_named_twice_is_linted_once(lint):
+    done = lint("configs/a.yaml", "./configs/a.yaml", "configs/a.yaml", "configs/*.yaml", "--select", "KV303,KV303")
+    assert done.stdout.splitlines()[-1] == "Found 1 finding (1 warning) in 1 file."
+
+
+def test_others_are_counted(lint, folder):
+    (folder / "pod.yaml").write_text("kind: Pod\n", encoding="utf-8")
+    (folder / "list.json").write_text("[1]", encoding="utf-8")
+    assert "2 files skipped" in lint("configs").stderr
+
+
+def test_an_empty_folder_is_not_clean(lint, folder):
+    (folder / "empty").mkdir()
+    done = lint("configs/empty")
+    assert (done.returncode, done.stdout) == (2, "Nothing was checked.\n")
+    assert lint("configs/empty", "--skip-others").returncode == 0
+
+
+def test_the_nearest_settings_count_for_each_file(lint, folder):
+    (folder.parent / "kvinspect.toml").write_text("per-file-ignores = {'configs/a.yaml' = ['KV3']}", encoding="utf-8")
+    (folder / "deep" / "kvinspect.toml").write_text("ignore = ['KV303']", encoding="utf-8")
+    (folder / "c.json").unlink()
+    found = json.loads(lint("configs", "--format", "json").stdout)["findings"]
+    assert [finding["source"] for finding in found] == ["configs/b.yml"]
+
+
+@pytest.mark.parametrize("how", HOWS)
+def test_no_name_breaks_out_of_a_format(lint, folder, how):
+    for path in folder.glob("*.*"):
+        path.unlink()
+    (folder / "x\n::error::y%0A]]>\x1b[31m,\r.yaml").write_text(EAGLE, encoding="utf-8")
+    out = lint("configs", "--format", how, "--ignore", "KV001").stdout
+    assert "KV303" in out
+    assert not any(sign in out for sign in ("\x1b", "\r", "]]>\x1b"))
+    commands = [line for line in out.splitlines() if line.lstrip().startswith("::")]
+    assert len(commands) == (2 if how == "github" else 0)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--jobs", "0"], "1<=x<=256"),
+        (["-o", "no/where/x"], "No such file or directory"),
+        (["--baseline", "configs/a.yaml"], "no baseline"),
+        (["--baseline", "nowhere"], "cannot be read"),
+        (["--engine", "nonsense,0.27"], "one of 0.25"),
+        (["--config", "nowhere.toml"], "cannot be read"),
+        (["--config", "configs"], "cannot be read"),
+        (["--fail-on", "warn"], "error"),
+        (["--format", "xml"], "sarif"),
+    ],
+)
+def test_a_wrong_call_ends_with_2_and_a_word(lint, arguments, said):
+    done = lint("configs", *arguments)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_what_cannot_be_read_is_not_judged(lint, folder):
+    (folder / "big.yaml").write_text('engine: "0.27"\n' + "# x\n" * 600_000, encoding="utf-8")
+    assert lint("configs/big.yaml").returncode == 2
+    (folder / "bytes.yaml").write_bytes(b"engine: \xff\n")
+    done = lint("configs/bytes.yaml")
+    assert (done.returncode, "the byte 0xff" in done.stdout) == (1, True)

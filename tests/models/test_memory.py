@@ -1,0 +1,60 @@
+"""Sizes as people write them, weights off file headers, and the estimate."""
+
+import json
+import struct
+
+import pytest
+
+from kvinspect.models.memory import estimated, parse_size
+from kvinspect.models.weights import Weights, weights_of
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [("1024", 1024), ("1KiB", 1024), ("1kB", 1000), ("20G", 20 << 30), ("1.5GB", 1_500_000_000), (" 2 TiB ", 2 << 40)],
+)
+def test_sizes(text, size):
+    assert parse_size(text) == size
+
+
+@pytest.mark.parametrize("text", ["", "1.5", "x", "12 parsecs", "-1", "1e9", "∞GiB", "9" * 40])
+def test_no_sizes(text):
+    with pytest.raises(ValueError, match="expected"):
+        parse_size(text)
+
+
+def safetensors(path, *sizes):
+    ends, at = {}, 0
+    for i, size in enumerate(sizes):
+        ends[f"w{i}"] = {"dtype": "U8", "shape": [size], "data_offsets": [at, at + size]}
+        at += size
+    header = json.dumps({"__metadata__": {"format": "pt"}, **ends}).encode()
+    path.write_bytes(struct.pack("<Q", len(header)) + header)
+
+
+def test_weights_are_what_the_headers_add_up_to(tmp_path):
+    safetensors(tmp_path / "a.safetensors", 10, 20)
+    safetensors(tmp_path / "b.safetensors", 5)
+    assert weights_of(tmp_path) == Weights(35, "the header of 2 safetensors files")
+
+
+def test_an_index_is_believed(tmp_path):
+    safetensors(tmp_path / "a.safetensors", 10)
+    (tmp_path / "model.safetensors.index.json").write_text('{"metadata": {"total_size": 99}}')
+    assert weights_of(tmp_path).size == 99
+    (tmp_path / "model.safetensors.index.json").write_text('{"metadata": []}')
+    assert weights_of(tmp_path).size == 10
+
+
+def test_a_folder_without_weights_and_a_file_that_is_none(tmp_path):
+    assert weights_of(tmp_path) is None
+    (tmp_path / "a.safetensors").write_bytes(b"\xff" * 20)
+    with pytest.raises(ValueError, match=r"a\.safetensors is no safetensors file"):
+        weights_of(tmp_path)
+
+
+def test_an_estimate_says_what_it_leaves_out():
+    memory = estimated(80 << 30, 0.9, Weights(16 << 30, "as given"), 2)
+    assert memory.size == (72 << 30) - (8 << 30)
+    assert not memory.exact
+    assert "left out" in memory.how
