@@ -41,7 +41,7 @@ def beside_vllm(tmp_path_factory):
 def boot(model, capture, path):
     environment = {**os.environ, **OFFLINE, **ALONE, "KVINSPECT_CAPTURE": str(capture), "PYTHONPATH": str(path)}
     command = [PYTHON, str(BOOT), str(MODELS / model)]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=240)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600)
     assert "booted" in done.stdout, done.stdout[-3000:] + done.stderr[-3000:]
     return done.stdout + done.stderr
 
