@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from kvinspect.capture.specs import plain, spec_entry
+from kvinspect.capture.specs import if_there, plain, spec_entry
 
 REGISTRY = "vllm.v1.attention.backends.registry"
 ASKED = {"num_blocks": 1009, "head_size": 128 * 17, "block_size": 16 * 7, "num_kv_heads": 13}
@@ -69,13 +69,22 @@ def foreign_backends(groups: Iterable[Any], vllm_config: Any) -> dict[str, Any]:
     """Backends that are not vLLM's own, as a document describes them."""
     found = {}
     for group in groups:
-        name = name_of(group.backend)
-        if name not in found and not any(cls.__module__.startswith("vllm.") for cls in group.backend.__mro__[:1]):
-            shape = group.backend.get_kv_cache_shape(*(ASKED[size] for size in _ORDER))
-            support = cudagraph_support(group, vllm_config)
-            found[name] = {"kv_cache_shape": [entry_of(dim) for dim in shape], "cudagraph_support": support}
-            found[name] |= _stride_order(group.backend) | _block_sizes(group.backend)
+        if not group.backend.__module__.startswith("vllm."):
+            support = {"cudagraph_support": cudagraph_support(group, vllm_config)}
+            found[name_of(group.backend)] = support | {k: v for k, v in _answers(group.backend).items() if v}
     return found
+
+
+def _answers(backend: Any) -> dict[str, Any]:
+    """What a backend says of its cache: its shape up to 0.28, the layouts that it reads from 0.29 on."""
+    sizes = (ASKED[size] for size in _ORDER)
+    layouts = getattr(backend, "supported_kv_cache_layouts", None)
+    return {
+        "kv_cache_shape": if_there(lambda: [entry_of(dim) for dim in backend.get_kv_cache_shape(*sizes)]),
+        "kv_cache_stride_order": if_there(lambda: list(backend.get_kv_cache_stride_order())),
+        "supported_kv_cache_layouts": if_there(lambda: plain(list(layouts()))) if layouts else None,
+        "supported_kernel_block_sizes": if_there(lambda: plain(list(backend.get_supported_kernel_block_sizes()))),
+    }
 
 
 _ORDER = ("num_blocks", "block_size", "num_kv_heads", "head_size")
@@ -95,18 +104,3 @@ def entry_of(dim: int) -> int | str:
     if not factors:
         return dim
     return "*".join([str(dim)] * (dim != 1) + factors)
-
-
-def _stride_order(backend: Any) -> dict[str, Any]:
-    try:
-        return {"kv_cache_stride_order": list(backend.get_kv_cache_stride_order())}
-    except (AttributeError, NotImplementedError, TypeError):
-        return {}
-
-
-def _block_sizes(backend: Any) -> dict[str, Any]:
-    try:
-        sizes = backend.get_supported_kernel_block_sizes()
-    except (AttributeError, NotImplementedError):
-        return {}
-    return {"supported_kernel_block_sizes": [f"{s.base}n" if hasattr(s, "base") else plain(s) for s in sizes]}

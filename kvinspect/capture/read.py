@@ -7,13 +7,13 @@ where an engine does not have it.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
 from kvinspect import __version__
 from kvinspect.capture import backends, settings
-from kvinspect.capture.specs import plain, spec_entry
+from kvinspect.capture.specs import if_there, plain, spec_entry
 from kvinspect.capture.tensors import Storages, captured_layers
 from kvinspect.capture.write import Rank
 
@@ -80,14 +80,6 @@ def document_of(wrapper: Any, kv_cache_config: Any, asked: Asked, rank: Rank) ->
     return {key: value for key, value in document.items() if value not in (None, {}, [])}
 
 
-def if_there(read: Callable[[], Any]) -> Any:
-    """What an engine has, None where it has no such thing."""
-    try:
-        return read()
-    except Exception:
-        return None
-
-
 def _header(engine: Engine) -> dict[str, Any]:
     platform = sys.modules["vllm.platforms"].current_platform
     words = [word for word in ("cuda", "rocm", "xpu", "cpu") if if_there(getattr(platform, f"is_{word}", None) or bool)]
@@ -129,14 +121,15 @@ def _cache(config: Any) -> dict[str, Any]:
         }
         for group in config.kv_cache_groups
     ]
-    tensors = [_tensor(tensor) for tensor in config.kv_cache_tensors if hasattr(tensor, "shared_by")]
-    written = {"kv_cache_tensors": tensors} if tensors else {}
-    return {"num_blocks": config.num_blocks, "kv_cache_groups": groups, **written}
+    tensors = [_tensor(tensor) for tensor in config.kv_cache_tensors]
+    return {"num_blocks": config.num_blocks, "kv_cache_groups": groups, "kv_cache_tensors": tensors}
 
 
 def _tensor(tensor: Any) -> dict[str, Any]:
-    entry = {"size": tensor.size, "shared_by": list(tensor.shared_by)}
-    return entry | {key: getattr(tensor, key) for key in ("offset", "block_stride") if getattr(tensor, key, 0)}
+    """An allocation; its layers are called `layers`, and have a stride of their own, from 0.29 on."""
+    names = "layers" if hasattr(tensor, "layers") else "shared_by"
+    strides = {key: getattr(tensor, key, 0) for key in ("offset", "layer_stride", "block_stride")}
+    return {"size": tensor.size, names: list(getattr(tensor, names)), **{k: v for k, v in strides.items() if v}}
 
 
 def _captured(engine: Engine, asked: Asked, rank: Rank) -> dict[str, Any]:

@@ -21,6 +21,10 @@ class FullAttentionSpec:
     kv_quant_mode: Any = None
     num_head_slots: int | None = None
 
+    @property
+    def page_size_padded(self):
+        return 7
+
 
 @dataclass
 class MambaSpec:
@@ -67,6 +71,11 @@ class FlashAttentionBackend:
         return (num_blocks, num_kv_heads, block_size, 2 * head_size)
 
 
+@dataclass
+class MultipleOf:
+    base: int
+
+
 class NPUBackend(FlashAttentionBackend):
     __module__ = "vllm_npu.attention"
     heads_before_tokens = True
@@ -77,7 +86,7 @@ class NPUBackend(FlashAttentionBackend):
 
     @staticmethod
     def get_supported_kernel_block_sizes():
-        return [64, SimpleNamespace(base=16)]
+        return [64, MultipleOf(16)]
 
 
 class AttentionBackendEnum(enum.Enum):

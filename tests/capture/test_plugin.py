@@ -7,6 +7,7 @@ import pathlib
 import subprocess
 import sys
 import tomllib
+from fractions import Fraction
 from types import SimpleNamespace
 
 import pytest
@@ -233,13 +234,19 @@ def test_a_class_made_at_run_time_is_the_one_that_it_is_made_of(monkeypatch):
     assert backends.name_of(fake.NPUBackend) == "NPUBackend"
 
 
-def test_later_releases_tensors_are_left_out(start, tmp_path):
+def test_later_releases_place_many_layers_on_one_tensor(start, tmp_path):
+    names = ["model.layers.0.attn", "model.layers.1.attn"]
+    tensor = SimpleNamespace(size=16384, layers=names, offset=0, layer_stride=8192, block_stride=1024)
+
     def spoil(worker, configs):
-        configs[0].kv_cache_tensors = [SimpleNamespace(size=8192, layers=["model.layers.0.attn"], layer_stride=1)]
+        configs[0].kv_cache_tensors = [tensor]
 
     start(fake.Model(version="0.33.0"), spoil=spoil)
     document = documents(tmp_path)["captured.yaml"]
-    assert (document["engine"], "kv_cache_tensors" in document["kv_cache_config"]) == ("0.33", False)
+    assert document["engine"] == "0.33"
+    assert document["kv_cache_config"]["kv_cache_tensors"] == [
+        {"size": 16384, "layers": names, "layer_stride": 8192, "block_stride": 1024}
+    ]
     kvinspect.load(document)
 
 
@@ -270,6 +277,9 @@ def test_specs_by_kind():
     }  # fmt: skip
     full = fake.FullAttentionSpec(16, 2, 8, torch.float16, head_size_v=4, sliding_window=32)
     mine = type("MySpec", (fake.FullAttentionSpec,), {})(16, 1, 8, torch.uint8)
+    assert specs.plain([type("MultipleOf", (), {"base": 64})(), Fraction(1, 2)]) == ["64n", "1/2"]
+    with pytest.raises(TypeError):
+        specs.plain(SimpleNamespace(path="/home/someone"))
     uniform = specs.spec_entry(fake.UniformTypeKVCacheSpecs(16, {"a": full, "b": mine}))
     assert uniform["kind"] == "uniform_type"
     assert uniform["kv_cache_specs"]["a"]["head_size_v"] == 4
