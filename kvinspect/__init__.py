@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from kvinspect.api.asking import load
     from kvinspect.api.cg_support import cg_support, cg_support_matrix, cg_support_table
     from kvinspect.api.diff import diff
+    from kvinspect.api.doctor import doctor
     from kvinspect.api.lint import lint
     from kvinspect.api.mm_prefix import mm_prefix
     from kvinspect.api.on_device import InternalError
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from kvinspect.engine.cudagraph.answer import CGSupportAnswer
     from kvinspect.engine.cudagraph.mode import CUDAGraphMode
     from kvinspect.engine.cudagraph.support import AttentionCGSupport, AttentionCGSupportInfo
+    from kvinspect.engine.doctor import DoctorAnswer
     from kvinspect.engine.mm_prefix.answer import MMPrefixAnswer
     from kvinspect.models.answer import SpecsAnswer
     from kvinspect.models.config import Model, load_model
@@ -38,6 +40,7 @@ __all__ = [
     "DeviceAnswer",
     "DeviceError",
     "DiffAnswer",
+    "DoctorAnswer",
     "Document",
     "DocumentError",
     "InternalError",
@@ -50,6 +53,7 @@ __all__ = [
     "cg_support_matrix",
     "cg_support_table",
     "diff",
+    "doctor",
     "lint",
     "load",
     "load_model",
@@ -66,6 +70,7 @@ _HOMES = {
     "cg_support_matrix": "api.cg_support",
     "cg_support_table": "api.cg_support",
     "diff": "api.diff",
+    "doctor": "api.doctor",
     "lint": "api.lint",
     "mm_prefix": "api.mm_prefix",
     "plan": "api.plan",
@@ -78,6 +83,7 @@ _HOMES = {
     "AlignAnswer": "engine.answer",
     "DeviceAnswer": "engine.answer",
     "CGSupportAnswer": "engine.cudagraph.answer",
+    "DoctorAnswer": "engine.doctor",
     "CUDAGraphMode": "engine.cudagraph.mode",
     "AttentionCGSupport": "engine.cudagraph.support",
     "AttentionCGSupportInfo": "engine.cudagraph.support",
