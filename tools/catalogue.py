@@ -1,18 +1,67 @@
 """Write `kvinspect/engine/catalogue/<release>.json`: what a vLLM release's backends and specs answer, as data.
 
-    python tools/catalogue.py FACTS.json OUT_DIR
+    python tools/catalogue.py OUT_DIR
 
-FACTS.json holds what the release's backend classes answered on every platform and compute capability. The rest is
-asked here, of the vLLM that this Python imports, which has to be the release of the facts: the fields of its KV cache
-specs, and which block sizes a shape function refuses.
+Asked of the vLLM that this Python imports; neither its compiled parts nor a device are needed (`pretend.py`). Each
+platform and compute capability is asked by a process of its own (`observe.py`), for many answers are settled when a
+module is imported. An answer that is not the same everywhere becomes rules; where it hangs on more than the device, the
+rule behind it stands here, and has to agree with what was observed.
 """
 
 import dataclasses
+import inspect
 import json
 import pathlib
+import subprocess
 import sys
 
+import pretend
 from selection import selection
+
+PLACES = (
+    ("cuda", "8.0"), ("cuda", "9.0"), ("cuda", "10.0"), ("cuda", "12.0"), ("rocm", "9.4"), ("rocm", "9.5"),
+    ("xpu", None), ("cpu", None),
+)  # fmt: skip
+OBSERVE = pathlib.Path(__file__).with_name("observe.py")
+
+
+def observed():
+    """What every backend answers at every place: a fact that is the same everywhere once, else by where it is so."""
+    found = [observed_at(*place) for place in PLACES]
+    rows = zip(*(one["backends"] for one in found), strict=True)
+    places = [one["place"] for one in found]
+    return {
+        "cache_dtypes": found[0]["cache_dtypes"],
+        "backends": [merged(list(zip(places, several, strict=True))) for several in rows],
+    }
+
+
+def observed_at(platform, capability):
+    command = [sys.executable, str(OBSERVE), platform, *([capability] if capability else [])]
+    run = subprocess.run(command, capture_output=True, text=True)
+    if run.returncode:
+        raise SystemExit(run.stderr)
+    return json.loads(run.stdout.splitlines()[-1])
+
+
+def merged(rows):
+    """One backend's answers at all places as one; it may be missing at some."""
+    first = rows[0][1]
+    out = {key: first[key] for key in ("name", "enum", "class", "module")}
+    there = [(place, row) for place, row in rows if "unavailable" not in row]
+    missing = [place for place, row in rows if "unavailable" in row]
+    if not there:
+        return {**out, "unavailable": first["unavailable"]}
+    if missing:
+        out["not_importable_on"] = missing
+    for key in dict.fromkeys(key for _, row in there for key in row if key not in out):
+        groups = {}
+        for place, value in [(place, row[key]) for place, row in there if key in row]:
+            groups.setdefault(json.dumps(value), (value, []))[1].append(place)
+        values = list(groups.values())
+        out[key] = values[0][0] if len(values) == 1 else {"varies": [{"on": on, "value": v} for v, on in values]}
+    return out
+
 
 CAPABILITIES = (
     "is_mla",
@@ -139,10 +188,21 @@ def spec_classes(interface):
 
 
 # What `customize_spec` writes into a spec (0.28 on), by the class that defines it; the numbers that the facts hold for
-# one spec are these, evaluated.
+# one spec are these, evaluated. `requires` and `block_size_multiple` are what the class asserts, `refuses` what it
+# raises; `state_content_bytes` and `num_head_slots` are written where the spec is not packed yet.
+PER_TOKEN_HEAD = ["INT8_PER_TOKEN_HEAD", "FP8_PER_TOKEN_HEAD"]
+SYMMETRIC = "head_size==head_size_v"
+TWO_SLOTS = [
+    {"requires": SYMMETRIC, "num_head_slots": "2", "state_content_bytes": "num_kv_heads*head_size*itemsize"},
+]
+NOT_ALIKE = {"type": "ValueError", "text": "the two backends of a composite pack this spec differently"}
+ROWS = "state_content_size_bytes"
 CUSTOMIZED = {
     "TurboQuantAttentionBackend": [
         {"if": {"kv_quant_mode": [mode]}, "state_content_bytes": slot} for mode, slot in TURBOQUANT.items()
+    ],
+    "UltraQuantAttentionBackend": [
+        {"if": {"kv_quant_mode": ["ULTRAQUANT_4BIT"]}, "state_content_bytes": "2*(head_size//2+head_size//32)"}
     ],
     "TritonAttentionBackend": [
         {
@@ -150,14 +210,14 @@ CUSTOMIZED = {
             "state_content_bytes": "head_size//2*itemsize+head_size_v//2*itemsize+8",
         },
         {
-            "if": {"kv_quant_mode": ["INT8_PER_TOKEN_HEAD", "FP8_PER_TOKEN_HEAD"]},
+            "if": {"kv_quant_mode": PER_TOKEN_HEAD},
             "state_content_bytes": "head_size*itemsize+head_size_v*itemsize+8",
         },
     ],
     "FlashInferBackend": [
         {
             "if": {"kv_quant_mode": ["NVFP4"]},
-            "requires": "head_size==head_size_v",
+            "requires": SYMMETRIC,
             "num_head_slots": "2*num_kv_heads",
             "state_content_bytes": "head_size//2*itemsize+head_size//16*itemsize",
         }
@@ -165,38 +225,190 @@ CUSTOMIZED = {
     "MLACommonBackend": [
         {"if": {"kv_quant_mode": ["INT4_PER_TOKEN_HEAD"]}, "state_content_bytes": "head_size//2*itemsize+8"},
         {
-            "if": {"kv_quant_mode": ["INT8_PER_TOKEN_HEAD", "FP8_PER_TOKEN_HEAD"]},
+            "if": {"kv_quant_mode": PER_TOKEN_HEAD},
             "state_content_bytes": "head_size*itemsize+8",
         },
     ],
+    "MiniMaxM3SparseMSABackend": [
+        {
+            "if": {"kv_quant_mode": ["NVFP4"]},
+            "num_head_slots": "2*num_kv_heads",
+            "state_content_bytes": "head_size//2*itemsize+head_size//16*itemsize",
+        }
+    ],
+    "RocmAttentionBackend": TWO_SLOTS,
+    "B12xPagedAttentionBackend": TWO_SLOTS,
+    "AiterFlashAttentionBackend": [{"block_size_multiple": 16}],
+    "RocmAiterUnifiedAttentionBackend": [{"block_size_multiple": 16}],
+    "RocmOctaveAttentionBackend": [
+        {
+            "if": {"kv_quant_mode": ["OCTAVE_K3V4", "OCTAVE_K3V3", "OCTAVE_K3V3_COMPACT"]},
+            "unknown": "its Octave slot hangs on the model's rotary dim",
+        }
+    ],
+    "TritonFlashAttentionBackend": [
+        {"if": {"kv_quant_mode": ["INT4_PER_TOKEN_HEAD", *PER_TOKEN_HEAD]}, "refuses": NOT_ALIKE},
+    ],
+    "TritonFlashInferBackend": [
+        {"if": {"kv_quant_mode": ["INT4_PER_TOKEN_HEAD", *PER_TOKEN_HEAD, "NVFP4"]}, "refuses": NOT_ALIKE},
+    ],
+    "Step5DSAAttentionBackend": [{"block_stride_alignment": "8n"}],
+    "FlashMLASparseBackend": [
+        {"if": {"kv_quant_mode": ["NONE"]}, "block_stride_alignment": ROWS},
+        {"if": {"platform": "cuda", "capability_family": [10]}, "block_stride_alignment": ROWS},
+        {"block_stride_alignment": "64n"},
+    ],
 }
+WHOLE_ROWS = (
+    "XPUMLASparseBackend",
+    "FlashAttnMLASparseBackend",
+    "FlashInferMLASparseSM90Backend",
+    "ROCMAiterMLASparseBackend",
+)
+"""Classes that keep blocks whole rows apart."""
+
+WHOLE_PAGES = ("_FlashInferMLASparseBackendBase", "FlashAttnMLASparseFA4Backend")
+"""Classes that keep blocks whole pages apart, of as many rows as their kernels read at once."""
 
 
 def customized(backend):
     """The rules of the class that defines the backend's `customize_spec`, [] where that is the base class."""
     owner = next((c.__name__ for c in backend.__mro__ if "customize_spec" in vars(c)), None)
-    return [] if owner in (None, "AttentionBackend") else CUSTOMIZED[owner]
+    if owner in (None, "AttentionBackend"):
+        return []
+    if owner in WHOLE_ROWS:
+        return [{"block_stride_alignment": ROWS}]
+    if owner in WHOLE_PAGES:
+        (page,) = backend.get_supported_kernel_block_sizes(None)
+        return [{"block_stride_alignment": f"{page.base}*{ROWS}"}]
+    return CUSTOMIZED[owner]
 
 
 LARGE_PAGES = {"platform": "cuda", "capability_family": [10], "q_heads_divisible": True, "q_heads_grouped": True}
+WITH_FA4 = {"attention_config.flash_attn_version": [None, 3, 4]}
+DENSE = {"quantized_kv_cache": False, "decode_context_parallel_size": 1}
 
 
-def block_sizes(row):
-    """FlashInfer offers large pages only to grouped queries; the observations were all made with such heads."""
+def block_sizes(row, backend):
+    """The kernel block sizes; where they hang on more than the device, the rule behind the observations.
+
+    FlashInfer offers large pages only to grouped queries; FlashAttention 4 has kernels of their own for heads of 256
+    on 10.x (by the spec, or by the model up to 0.30) and for FP8 heads of 512 on 9.x; sparse FlashMLA splits quantised
+    blocks on 10.x.
+    """
     value = rules(row.get("supported_kernel_block_sizes"))
     if row["name"] == "FLASHINFER" and isinstance(value, dict):
         value["rules"][0]["if"] = LARGE_PAGES
+    if hasattr(backend, "_get_fa4_hd256_block_size"):
+        return {"rules": [*flash_attn_sizes(backend), {"value": ["16n"]}]}
+    if row["name"] == "TRITON_FLASH_ATTN":
+        flash_attn = sys.modules["vllm.v1.attention.backends.flash_attn"].FlashAttentionBackend
+        return {"rules": [*flash_attn_sizes(flash_attn), {"value": ["16n"]}]}
+    if row["name"] == "FLASHMLA_SPARSE" and takes_spec(backend):
+        modes = [mode for mode in quant_modes() if mode != "NONE"]
+        where = {"platform": "cuda", "capability_family": [10], "kv_quant_mode": modes}
+        return {"rules": [{"if": where, "value": [64]}, {"value": value}]}
     return value
 
 
-def cudagraph(row):
-    support = row.get("cudagraph_conditions")
-    if support:
-        return {"rules": [{**({"if": r["if"]} if r["if"] else {}), "value": r["level"]} for r in support]}
+def takes_spec(backend):
+    """Whether the kernel block sizes may hang on the spec (0.33)."""
+    return "kv_cache_spec" in inspect.signature(backend.get_supported_kernel_block_sizes).parameters
+
+
+def flash_attn_sizes(backend):
+    """The rules of FlashAttention's class, the general one left out."""
+    out = []
+    if takes_spec(backend):
+        out.append({"if": {"platform": "xpu"}, "value": ["64n"]})
+    if hasattr(backend, "_get_sm90_fa4_fp8_kv_block_size"):
+        spec = {"kv_quant_mode": ["FP8_PER_TENSOR"], "head_size": [512]}
+        out.append({"if": {"platform": "cuda", "capability_family": [9], **spec, **WITH_FA4}, "value": [64]})
+    head = {"head_size": [256], "head_size_v": [256]} if takes_spec(backend) else {"model_head_size": [256]}
+    out.append({"if": {"platform": "cuda", "capability_family": [10], **head, **DENSE, **WITH_FA4}, "value": [128]})
+    return out
+
+
+FLASH_ATTN_VERSIONS = [
+    {"if": {"platform": "xpu"}, "value": 2},
+    {"if": {"platform": "rocm"}, "value": None},
+    {"if": {"attention_config.flash_attn_version": "set"}, "value": "as set (3 is not taken on 10.x and up)"},
+    {"if": {"capability_family": 9}, "value": 3},
+    {"if": {"capability_family": 10}, "value": 4},
+    {"value": 2},
+]
+"""The FlashAttention that is chosen when its backend is imported (`get_flash_attn_version`)."""
+
+
+def flash_attn_support(row):
+    """FlashAttention's support by its version, read off the places that choose one."""
+    by_place = {}
+    for group in row["cudagraph"]["varies"]:
+        by_place.update({(p["platform"], p["capability"]): group["value"]["default"] for p in group["on"]})
+    always = [version for version, at in ((3, "9.0"), (4, "10.0")) if by_place["cuda", at] == "ALWAYS"]
+    found = [{"if": {"flash_attn_version": always if len(always) > 1 else always[0]}, "value": "ALWAYS"}]
+    if by_place["xpu", None] == "ALWAYS":
+        found.append({"if": {"platform": "xpu"}, "value": "ALWAYS"})
+    return {"rules": [*found, {"value": by_place["cuda", "8.0"]}]}
+
+
+UNCLAMPED = {"unclamped_window": True}
+"""A layer has a sliding window at which the model does not cut the ranges that attend both ways."""
+
+
+def flashinfer_support(backend):
+    """FlashInfer's CUDA graph support from 0.30 on, as rules, first match wins."""
+    module = sys.modules[backend.__module__]
+    single, uniform = "UNIFORM_SINGLE_TOKEN_DECODE", "UNIFORM_BATCH"
+    served = {"q_heads_divisible": True, "use_trtllm_attention": "unset", "trtllm_kernels": True}
+    out = [{"if": {"decode_context_parallel_size": ">1"}, "value": single}]
+    if hasattr(module, "_use_fa2_native_decode"):
+        out.append({"if": {"capability_family": [7, 8, None], "use_non_causal": False}, "value": uniform})
+        out.append({"if": {"capability_family": [7, 8, None]}, "value": single})
+        out.append({"if": {"capability": "9.0", "kv_quant_mode": ["NVFP4"]}, "value": single})
+    out.append({"if": {"capability": "9.0", **served, "xqa_head_size": True}, "value": uniform})
+    out.append({"if": {"capability_family": 12, **served, "xqa_head_size": True}, "value": uniform})
+    out.append({"if": {"capability_family": 10, **served, "use_non_causal": False}, "value": uniform})
+    return {"rules": [*out, {"value": single}]}
+
+
+def cudagraph(row, backend):
+    if row["name"] == "FLASHINFER" and hasattr(sys.modules[backend.__module__], "_is_xqa_head_dim_supported"):
+        return flashinfer_support(backend)
+    if row["cudagraph"].get("builder") == "CompositeAttentionMetadataBuilder":
+        return {"rules": [{"if": UNCLAMPED, "value": "NEVER"}, {"value": row["cudagraph"]["default"]}]}
+    if row["name"] == "FLASHINFER":
+        return flashinfer_before(backend)
+    if row["name"] in ("FLASH_ATTN", "FLASH_ATTN_DIFFKV"):
+        return flash_attn_support(row)
+    if "cases" in row["cudagraph"]:
+        return by_case(row["cudagraph"])
     value = rules(row["cudagraph"])
     if isinstance(value, dict) and "rules" in value:
         return {"rules": [{**r, "value": r["value"]["default"]} for r in value["rules"]]}
     return value["default"]
+
+
+def flashinfer_before(backend):
+    """FlashInfer's support up to 0.29; each release that asks for more names it in its function."""
+    source = inspect.getsource(backend.get_builder_cls().get_cudagraph_support)
+    single, uniform = "UNIFORM_SINGLE_TOKEN_DECODE", "UNIFORM_BATCH"
+    served = {"q_heads_divisible": True, "use_trtllm_attention": "unset", "trtllm_kernels": True}
+    out = [{"if": {"capability": "9.0"}, "value": single}]
+    if "family(120)" in source:
+        out.append({"if": {"capability_family": 12, "decode_context_parallel_size": ">1"}, "value": single})
+        out.append({"if": {"capability_family": 12, **served}, "value": uniform})
+    causal = {"use_non_causal": False} if "use_non_causal" in source else {}
+    out.append({"if": {"capability_family": 10, **served, **causal}, "value": uniform})
+    return {"rules": [*out, {"value": single}]}
+
+
+def by_case(observed):
+    """Support that hangs on one thing only."""
+    (fact,) = {key for case in observed["cases"] for key in case["when"]}
+    rest = [case for case in observed["cases"] if case["level"] != observed["default"]]
+    found = [{"if": {fact: case["when"][fact]}, "value": case["level"]} for case in rest]
+    return {"rules": [*found, {"value": observed["default"]}]}
 
 
 def entry(row, backend):
@@ -207,17 +419,13 @@ def entry(row, backend):
         return {**out, "unavailable": {"type": kind, "text": text.split(". ")[0]}}
     if "not_importable_on" in row:
         out["not_importable_on"] = [p["platform"] for p in row["not_importable_on"]]
-    out["cudagraph_support"] = cudagraph(row)
+    out["cudagraph_support"] = cudagraph(row, backend)
     if row["enum"].startswith("Mamba"):
         return {**out, "is_ssm": True}
-    out["kv_cache_shape"] = shape_rules(row["kv_cache_shape"], refused_block_sizes(backend))
-    orders = row["stride_order"]
-    out["kv_cache_stride_order"] = {layout: orders[layout] for layout in ("NHD", "HND")}
-    out["indexes_kv_by_block_stride"] = {
-        layout: orders[f"{layout} indexes_kv_by_block_stride"] for layout in ("NHD", "HND")
-    }
-    out["supported_kernel_block_sizes"] = block_sizes(row)
-    out["required_kv_cache_layout"] = rules(row["required_kv_cache_layout"])
+    out |= layouts(row) if "supported_kv_cache_layouts" in row else legacy_layouts(row, backend)
+    out["supported_kernel_block_sizes"] = block_sizes(row, backend)
+    if "supported_kv_cache_layouts" not in row:
+        out["required_kv_cache_layout"] = rules(row["required_kv_cache_layout"])
     if hasattr(backend, "set_head_size_v"):
         out["head_size_v_of_class"] = True
     if customized(backend):
@@ -228,41 +436,59 @@ def entry(row, backend):
     return out
 
 
+def layouts(row):
+    """The physical layouts that the kernels read, most preferred first, null where any will do (0.29 on)."""
+    return {"supported_kv_cache_layouts": rules(row["supported_kv_cache_layouts"])}
+
+
+def legacy_layouts(row, backend):
+    """The backend's own shape and stride orders (up to 0.28)."""
+    orders = row["stride_order"]
+    return {
+        "kv_cache_shape": shape_rules(row["kv_cache_shape"], refused_block_sizes(backend)),
+        "kv_cache_stride_order": {layout: orders[layout] for layout in ("NHD", "HND")},
+        "indexes_kv_by_block_stride": {
+            layout: orders[f"{layout} indexes_kv_by_block_stride"] for layout in ("NHD", "HND")
+        },
+    }
+
+
+def quant_modes():
+    """The names of the quantisation modes, aliases too, with their numbers."""
+    import vllm.v1.kv_cache_interface as interface
+
+    return {mode: member.value for mode, member in interface.KVQuantMode.__members__.items()}
+
+
 def classes():
     """{(enum name, member name): class} of every backend that this vLLM can import here."""
     from vllm.v1.attention.backends import registry
 
     out = {}
-    for enum in (registry.AttentionBackendEnum, registry.MambaAttentionBackendEnum):
-        for name, member in enum.__members__.items():
+    for family in (registry.AttentionBackendEnum, registry.MambaAttentionBackendEnum):
+        for name, member in family.__members__.items():
             try:
-                out[enum.__name__, name] = LOAD(member.get_class)
+                out[family.__name__, name] = pretend.load(member.get_class)
             except Exception:
                 continue
     return out
 
 
-def LOAD(getter):
-    return getter()
-
-
-def collect(facts):
-    """The whole catalogue of a release."""
+def collect():
+    """The whole catalogue of the release on the path."""
+    facts = observed()
+    pretend.be("cuda", "9.0")
     import vllm.v1.kv_cache_interface as interface
 
-    found = classes()
-    backends = {}
+    found, backends = classes(), {}
     for row in facts["backends"]:
         name = row["name"] if row["name"] not in backends else f"{row['name']}_MAMBA"
         backends[name] = entry(row, found.get((row["enum"], row["name"])))
-    version = next(c for c in facts["cudagraph_general"] if "flash_attn_version" in c["what"])
     return {
-        "release": facts["engine"],
+        "release": pretend.version(),
         "cache_dtypes": facts["cache_dtypes"],
-        "kv_quant_modes": {m: v.value for m, v in interface.KVQuantMode.__members__.items()},
-        "flash_attn_version": [
-            {**({"if": c["if"]} if c["if"] else {}), "value": c["version"]} for c in version["cases"]
-        ],
+        "kv_quant_modes": quant_modes(),
+        "flash_attn_version": FLASH_ATTN_VERSIONS,
         "selection": selection(),
         "spec_classes": spec_classes(interface),
         "backends": backends,
@@ -288,10 +514,10 @@ def text(catalogue):
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
-def main(facts_path, out_dir):
-    facts = json.loads(pathlib.Path(facts_path).read_text(encoding="utf-8"))
-    out = pathlib.Path(out_dir) / f"{facts['engine']}.json"
-    out.write_text(text(collect(facts)), encoding="utf-8")
+def main(out_dir):
+    found = collect()
+    out = pathlib.Path(out_dir) / f"{found['release']}.json"
+    out.write_text(text(found), encoding="utf-8")
     print(out)
 
 

@@ -2,21 +2,28 @@
 
     python tools/flags.py OUT_DIR
 
-Asked of the parser of the vLLM that this Python imports. Of a flag: whether it takes a value, a list or JSON, its
-choices, and whether `--no-…` switches it off.
+Asked of the parser of the vLLM that this Python imports, as on a machine with a CUDA device. Of a flag: whether it
+takes a value, a list or JSON, its choices, and whether `--no-…` switches it off.
 """
 
 import argparse
+import importlib.util
 import json
 import pathlib
 import sys
 
+import pretend
+
+HOMES = ("openai", "launchers", "common")
+"""The folders of `vllm/entrypoints` in which releases keep the flags of `vllm serve`, the oldest first."""
+
 
 def parser():
-    from vllm.entrypoints.openai.cli_args import make_arg_parser
     from vllm.utils.argparse_utils import FlexibleArgumentParser
 
-    return make_arg_parser(FlexibleArgumentParser())
+    names = (f"vllm.entrypoints.{home}.cli_args" for home in HOMES)
+    name = next(name for name in names if importlib.util.find_spec(name))
+    return importlib.import_module(name).make_arg_parser(FlexibleArgumentParser())
 
 
 def facts(action):
@@ -24,7 +31,8 @@ def facts(action):
     if action.choices:
         out["choices"] = sorted(map(str, action.choices))
     names = [name for name in action.option_strings if name.startswith("--")]
-    if any(name == f"--no-{names[0].removeprefix('--')}" for name in names[1:]):
+    # 0.33 pairs --enable-x with --disable-x and takes --no-enable-x all the same.
+    if isinstance(action, argparse.BooleanOptionalAction):
         out["negates"] = True
     if names and action.nargs == "?":
         out["optional"] = True
@@ -69,14 +77,13 @@ def drops_false():
 
 
 def main(out_dir):
-    import vllm.version
-
+    pretend.be("cuda", "9.0")
     rows = {}
     for action in parser()._actions:
         names = [name for name in action.option_strings if name.startswith("--")]
         if names:
             rows[names[0]] = facts(action)
-    release = vllm.version.__version__.partition("+")[0]
+    release = pretend.version()
     lines = ",\n".join(f"  {json.dumps(name)}: {json.dumps(row)}" for name, row in sorted(rows.items()))
     head = f'{{\n "release": {json.dumps(release)},\n "false": "{"dropped" if drops_false() else "negates"}",\n'
     out = pathlib.Path(out_dir) / f"{release}.json"

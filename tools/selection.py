@@ -8,13 +8,15 @@ FACTS = {
     "num_attention_heads": (16, 128),
     "quantized_kv_cache": (False, True),
     "use_non_causal": (False, True),
+    "use_mm_prefix": (False, True),
+    "head_size": (512, 128),
 }
 """Facts that a selector may ask for besides MLA and the device, with values on both sides of what it asks."""
 
 
 def selection():
     """The rules of every platform, first match wins."""
-    return {"rules": [*cuda_rules(), *rocm_rules(), *OTHER_PLATFORMS]}
+    return {"rules": [*cuda_rules(), *rocm_rules(), *xpu_rules(), *cpu_rules(), {"value": []}]}
 
 
 def cuda_rules():
@@ -42,7 +44,10 @@ def told_apart(answers):
 def case_condition(case):
     out = {}
     for (fact, values), value in zip(FACTS.items(), case, strict=True):
-        if value is not None:
+        if fact == "head_size":
+            # The one size that a selector knows comes first, and what holds for all others needs no condition.
+            out |= {fact: value} if value == values[0] else {}
+        elif value is not None:
             out[fact] = value if isinstance(value, bool) else "<=16" if value == values[0] else ">16"
     return out
 
@@ -55,6 +60,8 @@ def cuda_order(use_mla, family, facts):
         "num_heads": facts["num_attention_heads"],
         "kv_cache_dtype": "fp8" if facts["quantized_kv_cache"] else "auto",
         "use_non_causal": facts["use_non_causal"],
+        "use_mm_prefix": facts["use_mm_prefix"],
+        "head_size": facts["head_size"],
     }
     known = inspect.signature(cuda._get_backend_priorities).parameters
     asked = {name: value for name, value in asked.items() if name in known}
@@ -70,16 +77,33 @@ def rocm_rules():
     for switch in ("is_mla_enabled", "is_mha_enabled"):
         setattr(aiter.rocm_aiter_ops, switch, staticmethod(lambda: True))
     for use_mla, use_sparse in ((True, True), (True, False), (False, False)):
+        condition = {"platform": "rocm", "use_mla": use_mla, **({"use_sparse": use_sparse} if use_mla else {})}
         order = [b.name for b in rocm._get_backend_priorities(use_mla, use_sparse)]
-        condition = {"platform": "rocm", "use_mla": use_mla}
-        yield {"if": {**condition, **({"use_sparse": use_sparse} if use_mla else {})}, "value": order}
+        if not use_mla and "use_kv_connector" in inspect.signature(rocm._get_backend_priorities).parameters:
+            connected = [b.name for b in rocm._get_backend_priorities(use_mla, use_sparse, use_kv_connector=True)]
+            yield {"if": {**condition, "use_kv_connector": True}, "value": connected}
+        yield {"if": condition, "value": order}
 
 
-OTHER_PLATFORMS = [
-    {"if": {"platform": "xpu", "use_mla": True, "use_sparse": True}, "value": ["XPU_MLA_SPARSE"]},
-    {"if": {"platform": "xpu", "use_mla": True}, "value": ["TRITON_MLA"]},
-    {"if": {"platform": "xpu"}, "value": ["FLASH_ATTN", "TRITON_ATTN"]},
-    {"if": {"platform": "cpu", "use_mla": False}, "value": ["CPU_ATTN"]},
-    {"value": []},
-]
-"""The selectors of these platforms hold no list; this is what they return."""
+def xpu_rules():
+    """The selector holds no list; this is what it returns, most preferred first."""
+    from vllm.platforms import xpu
+
+    source = inspect.getsource(xpu.XPUPlatform.get_attn_backend_cls)
+    latent = ["FLASH_ATTN_MLA", "TRITON_MLA"] if "FLASH_ATTN_MLA" in source else ["TRITON_MLA"]
+    yield {"if": {"platform": "xpu", "use_mla": True, "use_sparse": True}, "value": ["XPU_MLA_SPARSE"]}
+    yield {"if": {"platform": "xpu", "use_mla": True}, "value": latent}
+    if "TRITON_FLASH_ATTN" in source:
+        yield {"if": {"platform": "xpu", "use_mm_prefix": True}, "value": ["TRITON_FLASH_ATTN", "TRITON_ATTN"]}
+    yield {"if": {"platform": "xpu"}, "value": ["FLASH_ATTN", "TRITON_ATTN"]}
+
+
+def cpu_rules():
+    """The selector holds no list; this is what it returns, on a machine with AMX where a backend is for that."""
+    from vllm.platforms import cpu
+
+    source = inspect.getsource(cpu.CpuPlatform.get_attn_backend_cls)
+    latent = [name for name in ("AMX_MLA", "CPU_MLA") if f"{name}.get_path" in source]
+    if latent:
+        yield {"if": {"platform": "cpu", "use_mla": True, "use_sparse": False}, "value": latent}
+    yield {"if": {"platform": "cpu", "use_mla": False}, "value": ["CPU_ATTN"]}

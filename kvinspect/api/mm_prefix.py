@@ -14,4 +14,4 @@ def mm_prefix(document: Origin, *, engine: str | None = None) -> MMPrefixAnswer:
     a release that nobody knows.
     """
     asked = ask(document, "multimodal", "mm-prefix", engine)
-    return mm_prefix_document(asked.document, asked.setting)
+    return mm_prefix_document(asked.document, asked.release, asked.setting)

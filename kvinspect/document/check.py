@@ -70,9 +70,9 @@ class _Layers:
         self.raw = raw
         self.names = Expander()
         self.unknown = 0
-        self.groups = self._named("layer_names", "kv_cache_config", "kv_cache_groups")
-        self.tensors = self._named("shared_by", "kv_cache_config", "kv_cache_tensors")
-        self.attention = self._named("layer_names", "attention_groups")
+        self.groups = self._named(("layer_names",), "kv_cache_config", "kv_cache_groups")
+        self.tensors = self._named(("shared_by", "layers"), "kv_cache_config", "kv_cache_tensors")
+        self.attention = self._named(("layer_names",), "attention_groups")
         shared = raw.get("shared_kv_cache_layers")
         pairs = shared.items() if isinstance(shared, Mapping) else ()
         self.shared = {a: (str(k), t) for k, t in pairs if _is_word(k) for a in self._shared_names(k)}
@@ -81,9 +81,12 @@ class _Layers:
     def _shared_names(self, key: str) -> tuple[str, ...]:
         return self.names.all([key], ("shared_kv_cache_layers", key))
 
-    def _named(self, key: str, *where: str) -> list[tuple[Path, Mapping[str, Any], list[tuple[str, Path]]]]:
+    def _named(
+        self, keys: tuple[str, ...], *where: str
+    ) -> list[tuple[Path, Mapping[str, Any], list[tuple[str, Path]]]]:
         out = []
         for path, row in _rows(self.raw, *where):
+            key = next((key for key in keys if row.get(key) is not None), keys[0])
             listed = row.get(key)
             entries = [(i, n) for i, n in enumerate(listed) if _is_word(n)] if isinstance(listed, list) else []
             places = [((*path, key, i), name) for i, name in entries]
@@ -104,7 +107,8 @@ class _Layers:
         if not isinstance(config, Mapping) or config.get("kv_cache_tensors") is None:
             return
         seen: set[str] = set()
-        for _, _, layers in self.tensors:
+        for place, row, layers in self.tensors:
+            yield from _layers_key(row, place)
             for layer, path in layers:
                 if layer in seen:
                     yield Problem(path, message=f"the layer {layer} is on a tensor already", kind="misplaced-layer")
@@ -175,6 +179,15 @@ class _Layers:
         self.unknown += 1
         near = nearest(layer, list(self.group_of)[:500]) if self.unknown <= MOST_SPELLINGS else ""
         return Problem(path, message=f"no KV cache group has a layer {layer}", nearest=near, kind="misplaced-layer")
+
+
+def _layers_key(row: Mapping[str, Any], path: Path) -> Iterator[Problem]:
+    """A tensor names its layers under one of two keys."""
+    written = [key for key in ("shared_by", "layers") if row.get(key) is not None]
+    if not written:
+        yield Problem((*path, "shared_by"), message="is missing; a tensor names its layers", kind="missing")
+    elif len(written) > 1:
+        yield Problem((*path, "layers"), message="is said by shared_by already", at_key=True)
 
 
 def _is_word(value: Any) -> bool:

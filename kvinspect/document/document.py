@@ -41,6 +41,8 @@ class Tensor(NamedTuple):
     shared_by: tuple[str, ...]
     offset: int = 0
     block_stride: int = 0
+    layer_stride: int | None = None
+    """Bytes from layer to layer; None where each allocation is by itself (up to 0.28)."""
 
 
 class LayerUse(NamedTuple):
@@ -94,7 +96,7 @@ def build(source: Source, model: DocumentModel) -> Document:
     tensors = None
     if config and config.kv_cache_tensors is not None:
         tensors = tuple(
-            Tensor(i, t.size, names.all(t.shared_by), t.offset, t.block_stride)
+            Tensor(i, t.size, names.all(t.shared_by or t.layers or []), t.offset, t.block_stride, t.layer_stride)
             for i, t in enumerate(config.kv_cache_tensors)
         )
     shared = {alias: target for key, target in model.shared_kv_cache_layers.items() for alias in names.all([key])}

@@ -37,6 +37,7 @@ ShapeEntry = Annotated[
 BlockSize = Annotated[
     Positive | Annotated[Word, Rule(pattern=r"^[1-9]\d{0,8}n$")], Rule("64 is that size alone, 16n any multiple of 16")
 ]
+TokensPerState = Annotated[int, Rule(strict=True, ge=-1)] | Annotated[Word, Rule(pattern=r"^1/[1-9]\d{0,8}$")]
 Order = list[NotNegative]
 Shape = Annotated[list[Positive], Rule(max_length=MAX_DIMS)]
 LegacyLayout = Literal["NHD", "HND"]
@@ -87,6 +88,27 @@ class SpecEntry(Entry):
     mamba_type: EnumWord | None = None
     mamba_cache_mode: MambaCacheMode | None = None
     num_speculative_blocks: NotNegative | None = None
+    tokens_per_state: Annotated[TokensPerState | None, Rule("tokens that one stored state covers, or 1/2 of one")] = (
+        None
+    )
+    dcp_sharded: Annotated[Flag | None, Rule("whether decode context parallelism shards the cache")] = None
+    block_stride_alignment: Annotated[
+        BlockSize | None,
+        Rule("bytes between blocks are a multiple of it; 64n: of whole kernel blocks of up to 64 tokens"),
+    ] = None
+    storage_block_size: Annotated[Positive | None, Rule("tokens of a block in the view, where kernels take others")] = (
+        None
+    )
+    max_tp_shards: Positive | None = None
+    topk_buffer_width: Positive | None = None
+    cache_role: Word | None = None
+    is_index_group_leader: Flag | None = None
+    bounded_replay: Flag | None = None
+    is_draft: Flag | None = None
+    num_prefill_checkpoint_blocks: NotNegative | None = None
+    prefill_checkpoint_alignment: Positive | None = None
+    num_heads: Positive | None = None
+    tp_replicated: Flag | None = None
     kv_cache_specs: Annotated[
         dict[Word, SpecEntry] | None, Rule("uniform_type: layer name → its spec; at least one")
     ] = None
@@ -96,7 +118,13 @@ class SpecEntry(Entry):
 class BackendEntry(Entry):
     """An out-of-tree backend."""
 
-    kv_cache_shape: Annotated[list[ShapeEntry], Rule(min_length=1, max_length=MAX_DIMS)]
+    kv_cache_shape: Annotated[
+        list[ShapeEntry] | None, Rule("up to 0.28, where the backend shapes its own cache", max_length=MAX_DIMS)
+    ] = None
+    supported_kv_cache_layouts: Annotated[
+        list[Layout] | None,
+        Rule("from 0.29 on: the layouts its kernels read, most preferred first; absent: any", min_length=1),
+    ] = None
     kv_cache_stride_order: Annotated[
         dict[LegacyLayout, Order] | Order | None,
         Rule("the dims in memory order, by layout or once for all; absent: as in the shape"),
@@ -121,9 +149,12 @@ class TensorEntry(Entry):
     """One allocation, and the layers on it."""
 
     size: Annotated[Positive, Rule("bytes")]
-    shared_by: list[Word]
-    offset: Annotated[NotNegative, Rule("bytes into a block, in a packed allocation")] = 0
-    block_stride: Annotated[NotNegative, Rule("bytes from block to block in a packed allocation; 0: not packed")] = 0
+    shared_by: Annotated[list[Word] | None, Rule("the layers; called layers from 0.29 on")] = None
+    layers: Annotated[list[Word] | None, Rule("the layers, as shared_by")] = None
+    offset: Annotated[NotNegative, Rule("bytes to its first layer's block 0")] = 0
+    block_stride: Annotated[NotNegative, Rule("bytes from block to block; up to 0.28, 0: not packed")] = 0
+    layer_stride: Annotated[NotNegative | None, Rule("bytes from layer to layer, from 0.29 on")] = None
+    host_resident: Literal[False] = False
 
 
 @dataclass(slots=True, kw_only=True, eq=False, repr=False)
@@ -268,6 +299,12 @@ class MultimodalEntry(Entry):
     """What the bidirectional ranges of a batch hang on."""
 
     sliding_window: Positive | None = None
+    mm_prefix_clamp_sliding_window: Annotated[
+        Flag, Rule("whether the model cuts ranges at the window, so that none is skipped (0.33)")
+    ] = False
+    mm_prefix_span_leading_pad_modulus: Annotated[
+        NotNegative, Rule("tokens to whose multiples the model pads before a span, 0: none (0.33)")
+    ] = 0
     requests: list[RequestEntry] = field(default_factory=list)
 
 

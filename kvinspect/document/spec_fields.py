@@ -11,16 +11,30 @@ from kvinspect.document.words import KIND_OF_WORD, SPEC_CLASSES
 NAMING = ("kind", "type", "backend")
 """Keys that say what a spec is, and are no field of it."""
 
+MARKS = (
+    "max_tp_shards", "topk_buffer_width", "cache_role", "is_index_group_leader", "bounded_replay", "is_draft",
+    "num_prefill_checkpoint_blocks", "prefill_checkpoint_alignment", "tp_replicated",
+)  # fmt: skip
+"""Fields of 0.29 on that say nothing of where bytes lie."""
+
 _ATTENTION = ("block_size", "num_kv_heads", "head_size", "dtype")
 _LATENT = ("block_size", "head_size", "dtype")
 _COMMON = (
     "head_size_v", "kv_quant_mode", "page_size_padded", "indexes_kv_by_block_stride", "num_head_slots",
-    "state_content_bytes",
+    "state_content_bytes", "tokens_per_state", "dcp_sharded", "block_stride_alignment", "is_draft", "max_tp_shards",
 )  # fmt: skip
 _FULL = (*_COMMON, "sliding_window", "attention_chunk_size", "non_causal")
 _COMPRESSED = ("num_kv_heads", "cache_dtype_str", "alignment", "compress_ratio", "model_version")
-_MLA = (*_FULL, *_COMPRESSED, "non_causal_multi_token_decode")
-_MAMBA = ("page_size_padded", "mamba_type", "mamba_cache_mode", "num_speculative_blocks")
+_WINDOW_MLA = (*_COMMON, "extra_retained_tokens", *_COMPRESSED, "bounded_replay")
+_MLA = (
+    *_FULL, *_COMPRESSED, "non_causal_multi_token_decode", "topk_buffer_width", "cache_role", "is_index_group_leader",
+    "storage_block_size",
+)  # fmt: skip
+_MAMBA = (
+    "page_size_padded", "mamba_type", "mamba_cache_mode", "num_speculative_blocks", "num_prefill_checkpoint_blocks",
+    "prefill_checkpoint_alignment", "num_heads", "tokens_per_state", "tp_replicated", "dcp_sharded",
+    "block_stride_alignment", "is_draft",
+)  # fmt: skip
 
 FIELDS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "full_attention": (_ATTENTION, _FULL),
@@ -30,7 +44,7 @@ FIELDS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "mla_attention": (_LATENT, _MLA),
     "hidden_state_cache": (_LATENT, _MLA),
     "sliding_window": ((*_ATTENTION, "sliding_window"), (*_COMMON, "extra_retained_tokens")),
-    "sliding_window_mla": ((*_LATENT, "sliding_window"), (*_COMMON, "extra_retained_tokens", *_COMPRESSED)),
+    "sliding_window_mla": ((*_LATENT, "sliding_window"), _WINDOW_MLA),
     "chunked_local_attention": ((*_ATTENTION, "attention_chunk_size"), _COMMON),
     "cross_attention": (_ATTENTION, _COMMON),
     "encoder_only_attention": (_ATTENTION, _COMMON),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
+from kvinspect.document.document import Tensor
 from kvinspect.engine.explain import Reason
 from kvinspect.engine.refusal import Refused
 from kvinspect.engine.reshape import Allocation, LayerView
@@ -27,6 +28,18 @@ def conflict_dict(conflict: Conflict | None) -> dict[str, Any] | None:
 def refusal_dict(refusal: Refused) -> dict[str, Any]:
     """A refusal as JSON has it."""
     return {"type": refusal.type, "in": refusal.function, "text": refusal.text, "where": refusal.where or None}
+
+
+def placed_dict(tensor: Tensor) -> dict[str, Any]:
+    """A tensor of the one backing allocation as JSON has it."""
+    strides = {"layer_stride": tensor.layer_stride, "block_stride": tensor.block_stride}
+    return {
+        "index": tensor.id,
+        "size": tensor.size,
+        "layers": list(tensor.shared_by),
+        **strides,
+        "offset": tensor.offset,
+    }
 
 
 class LayerAnswer(NamedTuple):
@@ -103,14 +116,19 @@ class TensorAnswer(NamedTuple):
     refusal: Refused | None = None
     offset: int = 0
     block_stride: int = 0
+    layer_stride: int | None = None
+    """Bytes from layer to layer, None where the allocation is by itself (up to 0.28)."""
     num_blocks: int | None = None
     """Blocks of the block manager that every view on it holds, None where a view has no block dim."""
     where: tuple[str, ...] = ()
     """`file:line:column: path` of the entries that are responsible for a conflict or a refusal."""
 
     def to_dict(self) -> dict[str, Any]:
-        """The allocation as JSON; `size`, `offset` and `block_stride` in bytes."""
-        return {
+        """The allocation as JSON; `size`, `offset` and strides in bytes."""
+        placed = (
+            {} if self.layer_stride is None else {"layers": list(self.shared_by), "layer_stride": self.layer_stride}
+        )
+        return placed | {
             "index": self.id,
             "size": self.size,
             "shared_by": list(self.shared_by),
@@ -198,6 +216,8 @@ class AlignAnswer(NamedTuple):
     refusal: Refused | None = None
     reasons: tuple[Reason, ...] = ()
     device: DeviceAnswer = DeviceAnswer("none", "")
+    placed: tuple[Tensor, ...] = ()
+    """Where the engine stops behind the placement: the tensors that it had placed."""
 
     @property
     def allocations(self) -> dict[int, int]:
@@ -261,4 +281,4 @@ class AlignAnswer(NamedTuple):
             "stage": self.refusal.stage if self.refusal else None,
             "reason": refusal_dict(self.refusal) if self.refusal else None,
             "findings": self.findings,
-        }
+        } | ({"kv_cache_tensors": [placed_dict(tensor) for tensor in self.placed]} if self.placed else {})

@@ -1,14 +1,15 @@
 """Attention backends: what the catalogue or the document says that they answer, evaluated.
 
-The answers are those of vLLM's `AttentionBackend` classes (0.25 to 0.28): `get_kv_cache_shape`,
-`get_kv_cache_block_dim`, `get_kv_cache_stride_order`, `get_supported_kernel_block_sizes`,
-`get_required_kv_cache_layout`.
+The answers are those of vLLM's `AttentionBackend` classes: `get_supported_kernel_block_sizes`; up to 0.28
+`get_kv_cache_shape`, `get_kv_cache_block_dim`, `get_kv_cache_stride_order` and `get_required_kv_cache_layout`; from
+0.29 on `supported_kv_cache_layouts`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from kvinspect.document.model import BackendEntry
@@ -36,6 +37,10 @@ class Backend(NamedTuple):
     value_size_of_class: bool = False
     """The V head size of its shape is an attribute of the class, which whoever came last has set for all layers."""
     entry: Mapping[str, Any] = {}
+    layouts: tuple[str, ...] | None = None
+    """The physical layouts that its kernels read, most preferred first, None where any will do (0.29 on)."""
+    facts: Facts = MappingProxyType({})
+    """The deployment."""
 
     def shape(
         self, num_blocks: int, block_size: int, num_kv_heads: int, head_size: int, **more: Any
@@ -106,10 +111,20 @@ class Backend(NamedTuple):
 
     def takes_kernel_block(self, size: int) -> bool:
         """Whether the kernels run on blocks of `size` tokens."""
-        return any(
-            size % int(taken[:-1]) == 0 if isinstance(taken, str) else size == taken
-            for taken in self.kernel_block_sizes
-        )
+        return fits(size, self.kernel_block_sizes)
+
+    def sizes_for(self, spec: Any) -> tuple[int | str, ...]:
+        """The kernel block sizes for layers of a spec, on which they may hang from 0.33 on."""
+        rules = self.entry.get("supported_kernel_block_sizes")
+        if not isinstance(rules, dict) or not hasattr(spec, "kv_quant_mode"):
+            return self.kernel_block_sizes
+        spec_facts = {key: getattr(spec, key) for key in ("kv_quant_mode", "head_size", "head_size_v")}
+        return tuple(choose(rules, {**self.facts, **spec_facts}))
+
+
+def fits(size: int, sizes: Sequence[int | str]) -> bool:
+    """Whether a block size is one of those: 64 is that size alone, `16n` any multiple of 16."""
+    return any(size % int(taken[:-1]) == 0 if isinstance(taken, str) else size == taken for taken in sizes)
 
 
 class Backends:
@@ -161,7 +176,13 @@ def from_catalogue(name: str, entry: Mapping[str, Any], facts: Facts) -> Backend
         is_ssm=entry.get("is_ssm", False),
         value_size_of_class=entry.get("head_size_v_of_class", False),
         entry=entry,
+        layouts=_layouts(choose(entry.get("supported_kv_cache_layouts"), facts)),
+        facts=facts,
     )
+
+
+def _layouts(names: Sequence[str] | None) -> tuple[str, ...] | None:
+    return None if names is None else tuple(names)
 
 
 def _known(condition: Rule, facts: Facts) -> Rule | None:
@@ -183,8 +204,9 @@ def out_of_tree(name: str, entry: BackendEntry) -> Backend:
         name=name,
         class_name=name,
         module="out_of_tree",
-        shapes=({"shape": tuple(entry.kv_cache_shape)},),
+        shapes=() if entry.kv_cache_shape is None else ({"shape": tuple(entry.kv_cache_shape)},),
         stride_orders=orders,
         kernel_block_sizes=("1n",) if sizes is None else tuple(sizes),
         entry={"cudagraph_support": entry.cudagraph_support},
+        layouts=_layouts(entry.supported_kv_cache_layouts),
     )

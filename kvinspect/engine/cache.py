@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from kvinspect.document.document import Document, Tensor
 from kvinspect.engine import groups, kernel_blocks, placement, reshape
@@ -15,10 +16,12 @@ from kvinspect.engine.backends import Backend, Backends
 from kvinspect.engine.groups import AttentionGroup, KVCacheGroup, LayerBackends
 from kvinspect.engine.pages import page_size_bytes
 from kvinspect.engine.refusal import Refused, Unknown, stage
-from kvinspect.engine.releases import Release
 from kvinspect.engine.reshape import LayerView, Place
 from kvinspect.engine.situation import Situation
 from kvinspect.engine.specs import AttentionSpec, GroupSpec, LayerSpec, UniformTypeSpecs, group_spec
+
+if TYPE_CHECKING:
+    from kvinspect.engine.releases import Release
 
 
 @dataclass
@@ -35,6 +38,7 @@ class Cache:
     """Set by the first step."""
     value_sizes: dict[str, int] = field(default_factory=dict)
     layout: str = "NHD"
+    layout_why: str = ""
     tensors: tuple[Tensor, ...] = ()
     attention: tuple[tuple[AttentionGroup, ...], ...] = ()
     kernel_block_sizes: tuple[int, ...] = ()
@@ -68,14 +72,14 @@ def build_groups(cache: Cache) -> None:
     with stage("customize_spec"):
         cache.groups = tuple(_customized(cache, group) for group in cache.groups)
     cache.layer_backends = LayerBackends(document, cache.backends, cache.groups)
-    cache.layout = _layout(cache)
+    with stage("layout"):
+        cache.layout = release.storage.layout(cache)
     with stage("placement"):
-        cache.tensors = _tensors(cache)
+        cache.tensors = release.storage.tensors(cache)
     with stage("init_attn_backend"):
         cache.attention = tuple(groups.attention_groups(group, cache.layer_backends.of) for group in cache.groups)
         given = document.model.kernel_block_sizes
-        chosen = given if given is not None else kernel_blocks.kernel_block_sizes(cache.groups, cache.attention)
-        cache.kernel_block_sizes = tuple(chosen)
+        cache.kernel_block_sizes = release.storage.kernel_block_sizes(cache) if given is None else tuple(given)
 
 
 def _aligned_specs(spec: GroupSpec, release: Release) -> GroupSpec:
@@ -102,17 +106,9 @@ def _customized(cache: Cache, group: KVCacheGroup) -> KVCacheGroup:
         return group._replace(spec=one(group.spec, group.layer_names[0])) if group.layer_names else group
 
 
-def _layout(cache: Cache) -> str:
+def own_layout(cache: Cache) -> str:
     """The document's layout, or that of the last backend that requires one (0.25 to 0.28)."""
-    order: dict[str, Backend] = {}
-    for group in cache.groups:
-        for layer in group.layer_names:
-            backend, _ = cache.layer_backends.of(layer)
-            order.setdefault(backend.name, backend)
-    for layer in cache.document.shared:
-        backend, _ = cache.layer_backends.of(layer)
-        order.setdefault(backend.name, backend)
-    required = [backend.required_layout for backend in order.values() if backend.required_layout]
+    required = [backend.required_layout for backend in backends_of(cache).values() if backend.required_layout]
     written = cache.document.model.kv_cache_layout or "NHD"
     if written not in ("NHD", "HND"):
         raise Unknown(
@@ -121,8 +117,30 @@ def _layout(cache: Cache) -> str:
     return required[-1] if required else written
 
 
-def _tensors(cache: Cache) -> tuple[Tensor, ...]:
+def backends_of(cache: Cache) -> dict[str, Backend]:
+    """Name → backend, in the order in which the layers come, KV-sharing ones last."""
+    layers = [layer for group in cache.groups for layer in group.layer_names]
+    found = [cache.layer_backends.of(layer)[0] for layer in (*layers, *cache.document.shared)]
+    order: dict[str, Backend] = {}
+    for backend in found:
+        order.setdefault(backend.name, backend)
+    return order
+
+
+def own_kernel_block_sizes(cache: Cache) -> tuple[int, ...]:
+    """Chosen from the backends alone (0.25 to 0.30)."""
+    return kernel_blocks.kernel_block_sizes(cache.groups, cache.attention)
+
+
+def own_places(cache: Cache) -> Mapping[str, Place]:
+    """Each layer on the allocation of its tensor."""
+    return reshape.places(cache.tensors)
+
+
+def own_tensors(cache: Cache) -> tuple[Tensor, ...]:
+    """The document's allocations, else the planner's (0.25 to 0.28)."""
     written = cache.document.tensors
+    _check_fields_of_tensors(cache)
     if written is not None and cache.num_blocks == cache.document.num_blocks:
         return written
     if written is not None:
@@ -138,8 +156,22 @@ def _tensors(cache: Cache) -> tuple[Tensor, ...]:
     return placement.place(cache.groups, cache.num_blocks, cache.release.reshape.unpadded_page, rule, across)
 
 
+def _check_fields_of_tensors(cache: Cache) -> None:
+    """Raises Refused for a stride of layers, for which `KVCacheTensor` has no field (0.25 to 0.28)."""
+    for tensor in cache.document.tensors or ():
+        if tensor.layer_stride is not None:
+            path = ("kv_cache_config", "kv_cache_tensors", tensor.id, "layer_stride")
+            text = f"KVCacheTensor of vLLM {cache.release.version} has no field layer_stride"
+            raise Refused("TypeError", text, function="KVCacheTensor", path=path)
+
+
 def build_views(cache: Cache) -> None:
-    """The view of every layer that gets one, before the alignment. Raises Refused."""
+    """The view of every layer that gets one, before any alignment. Raises Refused."""
+    cache.release.storage.build_views(cache)
+
+
+def own_views(cache: Cache) -> None:
+    """Views of allocations of their own (0.25 to 0.28). Raises Refused."""
     where = reshape.places(cache.tensors)
     with stage("reshape", "_reshape_kv_cache"):
         cache.shaper = _reshaper(cache)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from kvinspect.document.document import Tensor
+from kvinspect.engine.backends import fits
 from kvinspect.engine.cache import Cache
 from kvinspect.engine.groups import KVCacheGroup
 from kvinspect.engine.specs import UniformTypeSpecs
@@ -21,7 +22,12 @@ class Reason(NamedTuple):
 
 def reasons(cache: Cache) -> tuple[Reason, ...]:
     """The reasons of a cache whose groups have been built."""
-    return (*_layout(cache), *_pages(cache), *_kernel_blocks(cache), *_placement(cache))
+    return cache.release.storage.reasons(cache)
+
+
+def own_reasons(cache: Cache) -> tuple[Reason, ...]:
+    """Of allocations of their own (0.25 to 0.28)."""
+    return (*_layout(cache), *pages(cache), *kernel_blocks(cache), *_placement(cache))
 
 
 def _layout(cache: Cache) -> Iterator[Reason]:
@@ -36,7 +42,8 @@ def _layout(cache: Cache) -> Iterator[Reason]:
     yield Reason("layout", text, "get_required_kv_cache_layout, VLLM_KV_CACHE_LAYOUT")
 
 
-def _pages(cache: Cache) -> Iterator[Reason]:
+def pages(cache: Cache) -> Iterator[Reason]:
+    """How many bytes a page of each group has."""
     for group in cache.groups:
         specs = dict.fromkeys(group.spec_of(layer) for layer in group.layer_names)
         sizes = ", ".join(str(cache.page_size_bytes(spec)) for spec in specs)
@@ -46,7 +53,8 @@ def _pages(cache: Cache) -> Iterator[Reason]:
         yield Reason("page size", text, "page_size_bytes")
 
 
-def _kernel_blocks(cache: Cache) -> Iterator[Reason]:
+def kernel_blocks(cache: Cache) -> Iterator[Reason]:
+    """The kernel block size of each group."""
     if cache.document.model.kernel_block_sizes is not None:
         yield Reason("kernel blocks", f"{list(cache.kernel_block_sizes)}: the document says so", "kernel_block_sizes")
         return
@@ -61,6 +69,8 @@ def _choice(cache: Cache, group: KVCacheGroup, size: int) -> str:
         return "state-space blocks are never split"
     names = " and ".join(dict.fromkeys(member.backend.name for member in cache.attention[group.id]))
     manager = group.spec.block_size
+    if size == manager and not all(fits(size, m.backend.sizes_for(m.spec)) for m in cache.attention[group.id]):
+        return "kept whole, because pages of other layers lie between its blocks"
     if size == manager:
         return f"the manager's block size, which {names} takes" if names else "the manager's block size"
     ratio = manager // size

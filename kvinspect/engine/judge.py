@@ -35,7 +35,12 @@ class Judged(NamedTuple):
 
 
 def judge(cache: Cache) -> Judged:
-    """Align and prove the allocations of a cache whose views have been built."""
+    """Align where the release aligns, and prove the allocations of a cache whose views have been built."""
+    return cache.release.storage.judge(cache)
+
+
+def judge_own(cache: Cache) -> Judged:
+    """Allocations of their own, each by itself (0.25 to 0.28)."""
     return _Judge(cache).judged()
 
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from kvinspect.document.document import GROUPS
 from kvinspect.engine.backends import Backend
 from kvinspect.engine.conditions import outcomes
 from kvinspect.engine.expressions import evaluate
-from kvinspect.engine.refusal import Refused
+from kvinspect.engine.refusal import Refused, Unknown
 from kvinspect.engine.specs import LATENT, AttentionSpec, LayerSpec, MambaSpec, UniformTypeSpecs
 
 SCALE_BYTES = 4
@@ -71,10 +72,15 @@ def _latent(spec: AttentionSpec) -> int:
 
 
 def page_by_slots(spec: AttentionSpec) -> int:
-    """Bytes of an unpadded page, 0.28 (`AttentionSpec.unpadded_page_size_bytes`)."""
-    slots = spec.num_head_slots or spec.num_kv_heads
-    content = spec.state_content_bytes or (spec.head_size + spec.head_size_v) * spec.itemsize
-    return slots * spec.storage_block_size * content
+    """Bytes of an unpadded page, 0.28 on (`AttentionSpec.unpadded_page_size_bytes`)."""
+    return spec.num_heads * spec.num_states * content_bytes(spec)
+
+
+def content_bytes(spec: LayerSpec) -> int:
+    """Bytes of one head slot's state, 0.28 on (`state_content_size_bytes`)."""
+    if isinstance(spec, MambaSpec):
+        return spec.states_bytes
+    return spec.state_content_bytes or (spec.head_size + spec.head_size_v) * spec.itemsize
 
 
 def aligned_by_kind(spec: LayerSpec) -> LayerSpec:
@@ -83,7 +89,7 @@ def aligned_by_kind(spec: LayerSpec) -> LayerSpec:
 
 
 def aligned_by_slots(spec: LayerSpec) -> LayerSpec:
-    """A latent spec with its page rounded up to `alignment`, 0.28, where its model version is checked as well."""
+    """A latent spec with its page rounded up to `alignment`, 0.28 on, where its model version is checked as well."""
     if spec.kind == "sliding_window_mla" and isinstance(spec, AttentionSpec):
         _check_model_version(spec)
     return _aligned(spec, page_by_slots)
@@ -126,23 +132,61 @@ def group_page_size_bytes(spec: LayerSpec | UniformTypeSpecs, unpadded: Unpadded
 
 
 def customized(spec: LayerSpec, backend: Backend) -> LayerSpec:
-    """A spec with what the backend packs into its pages, 0.28 (`AttentionBackend.customize_spec`).
+    """A spec with what the backend packs into its pages, 0.28 on (`AttentionBackend.customize_spec`).
 
-    Raises Refused where the backend cannot pack the spec.
+    Raises Refused where the backend cannot pack the spec, Unknown where what it packs hangs on more than a document
+    says.
     """
-    if not isinstance(spec, AttentionSpec) or spec.state_content_bytes is not None:
+    if not isinstance(spec, AttentionSpec):
         return spec
     rules = backend.entry.get("customize_spec", [])
-    rule = next((value for value, _ in outcomes(rules, {"kv_quant_mode": spec.kv_quant_mode})), None)
+    facts = {**backend.facts, "kv_quant_mode": spec.kv_quant_mode}
+    rule = next((value for value, needed in outcomes(rules, facts) if not needed), None)
     return spec if rule is None else _packed(spec, rule, backend)
 
 
+def customized_splittable(spec: LayerSpec, backend: Backend) -> LayerSpec:
+    """As `customized`, and blocks that kernels of fixed sizes split stay whole ones apart (0.33)."""
+    spec = customized(spec, backend)
+    sizes = backend.sizes_for(spec)
+    if not isinstance(spec, AttentionSpec) or spec.block_stride_alignment is not None:
+        return spec
+    fixed = [size for size in sizes if isinstance(size, int)]
+    if not fixed or len(fixed) < len(sizes):
+        return spec
+    return aligned_by_slots(spec._replace(block_stride_alignment=f"{max(fixed)}n"))
+
+
 def _packed(spec: AttentionSpec, rule: Mapping[str, Any], backend: Backend) -> LayerSpec:
+    multiple = rule.get("block_size_multiple", 1)
+    if spec.block_size != 1 and spec.block_size % multiple:
+        text = f"{backend.name} takes blocks of a multiple of {multiple} tokens, not {spec.block_size}"
+        raise Refused("ValueError", text, function="customize_spec")
+    changed = _content(spec, rule, backend) if spec.state_content_bytes is None else spec
+    if "block_stride_alignment" in rule:
+        changed = changed._replace(block_stride_alignment=_alignment(changed, rule["block_stride_alignment"]))
+    return spec if changed is spec else aligned_by_slots(changed)
+
+
+def _content(spec: AttentionSpec, rule: Mapping[str, Any], backend: Backend) -> AttentionSpec:
+    """The spec with its head slots and the bytes of a state, as the backend packs them."""
+    if "refuses" in rule:
+        raise Refused(**rule["refuses"], function="customize_spec")
+    if "unknown" in rule:
+        raise Unknown(
+            GROUPS, backend.name, f"state_content_bytes in the spec, because {rule['unknown']}", kind="unknown-page"
+        )
     if "requires" in rule and spec.head_size != spec.head_size_v:
         text = f"{backend.name} packs keys and values of one size only, not {spec.head_size} and {spec.head_size_v}"
         raise Refused("AssertionError", text, function="customize_spec")
+    if "state_content_bytes" not in rule:
+        return spec
     sizes = {"num_kv_heads": spec.num_kv_heads, "itemsize": spec.itemsize}
     sizes |= {"head_size": spec.head_size, "head_size_v": spec.head_size_v}
     slots = evaluate(rule["num_head_slots"], sizes) if "num_head_slots" in rule else spec.num_head_slots
-    content = evaluate(rule["state_content_bytes"], sizes)
-    return aligned_by_slots(spec._replace(num_head_slots=slots, state_content_bytes=content))
+    return spec._replace(num_head_slots=slots, state_content_bytes=evaluate(rule["state_content_bytes"], sizes))
+
+
+def _alignment(spec: AttentionSpec, rule: str) -> int | str:
+    """`64n` as it stands, else bytes."""
+    return rule if rule.endswith("n") else evaluate(rule, {"state_content_size_bytes": content_bytes(spec)})

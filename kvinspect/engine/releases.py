@@ -9,17 +9,25 @@ from __future__ import annotations
 import pathlib
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from kvinspect.document.model import MultimodalEntry, RequestEntry
 from kvinspect.document.problem import Path
-from kvinspect.engine import catalogue, pages, placement, reshape
+from kvinspect.engine import cache as own
+from kvinspect.engine import catalogue, explain, judge, pages, placement, reshape
 from kvinspect.engine.backends import Backend
 from kvinspect.engine.cudagraph import capture
+from kvinspect.engine.cudagraph import start_up as configured
+from kvinspect.engine.cudagraph.start_up import StartUpRule
+from kvinspect.engine.layout import steps
+from kvinspect.engine.mm_prefix import ranges
+from kvinspect.engine.mm_prefix.ranges import Span
 from kvinspect.engine.refusal import Unknown
 from kvinspect.engine.specs import LayerSpec
+from kvinspect.engine.storage import Storage
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -40,6 +48,14 @@ class Release:
     """Encoder layers outside the KV cache count when CUDA graph support is narrowed."""
     capture_limit: Callable[[str | None], int]
     """Tokens of the largest batch that is captured by default, by compute capability."""
+    decode_sizes: capture.DecodeSizes
+    """Sizes of decodes that are captured beside the others."""
+    start_up: tuple[StartUpRule, ...]
+    """What the configuration does to the requested CUDA graph mode, in order."""
+    mm_spans: Callable[[RequestEntry, MultimodalEntry], Iterator[Span]]
+    """The spans of a request's image and video tokens."""
+    storage: Storage
+    """From the layout to the judgement: allocations of their own, or one backing allocation."""
 
     @property
     def name(self) -> str:
@@ -51,6 +67,25 @@ def _as_written(spec: LayerSpec, backend: Backend) -> LayerSpec:
     """Backends do not touch specs before 0.28."""
     return spec
 
+
+OWN_ALLOCATIONS = Storage(
+    layout=own.own_layout,
+    tensors=own.own_tensors,
+    kernel_block_sizes=own.own_kernel_block_sizes,
+    build_views=own.own_views,
+    places=own.own_places,
+    judge=judge.judge_own,
+    reasons=explain.own_reasons,
+)
+ONE_BACKING = Storage(
+    layout=steps.layout_by_backends,
+    tensors=steps.tensors_by_page,
+    kernel_block_sizes=own.own_kernel_block_sizes,
+    build_views=steps.build_views,
+    places=steps.places,
+    judge=steps.judge,
+    reasons=steps.reasons,
+)
 
 _0_25: dict[str, Any] = {
     "aligned_spec": pages.aligned_by_kind,
@@ -66,6 +101,10 @@ _0_25: dict[str, Any] = {
     "page_aligned_step": False,
     "encoder_groups_narrow": False,
     "capture_limit": capture.limit_of_all,
+    "decode_sizes": capture.no_decodes,
+    "start_up": (configured.nothing_uncompiled, configured.decodes_of_encoder_decoder, configured.nothing_on_cpu),
+    "mm_spans": ranges.spans_of,
+    "storage": OWN_ALLOCATIONS,
 }
 _0_26 = {**_0_25, "reshape": _0_25["reshape"]._replace(packed_shape=reshape.packed_as_stored)}
 _0_27 = {
@@ -83,7 +122,38 @@ _0_28 = {
     "page_aligned_step": True,
     "capture_limit": capture.limit_by_device,
 }
-_STEPS = {"0.25": _0_25, "0.26": _0_26, "0.27": _0_27, "0.28": _0_28}
+_0_29 = {
+    **_0_28,
+    "page_aligned_step": False,
+    "decode_sizes": capture.decodes_of_several_tokens,
+    "storage": ONE_BACKING,
+}
+_0_30 = {
+    **_0_29,
+    "start_up": (configured.decodes_uncompiled, *_0_29["start_up"][1:]),
+    "storage": ONE_BACKING._replace(tensors=steps.tensors_with_index),
+}
+_0_33 = {
+    **_0_30,
+    "decode_sizes": capture.decodes_of_all,
+    "start_up": (*_0_30["start_up"], configured.nothing_stock_compiled),
+    "customized_spec": pages.customized_splittable,
+    "mm_spans": ranges.spans_of_model,
+    "storage": ONE_BACKING._replace(
+        layout=steps.layout_by_backends_and_sharding,
+        tensors=steps.tensors_by_stride,
+        kernel_block_sizes=steps.kernel_block_sizes_of_dense,
+    ),
+}
+_STEPS = {
+    "0.25": _0_25,
+    "0.26": _0_26,
+    "0.27": _0_27,
+    "0.28": _0_28,
+    "0.29": _0_29,
+    "0.30": _0_30,
+    "0.33": _0_33,
+}
 
 
 @cache

@@ -34,7 +34,8 @@ class LayerView(NamedTuple):
     parts: tuple[Part, ...]
     block_dim: int | None
     """The dim that counts kernel blocks, None where the backend's shape does not say."""
-    kernel_block_size: int
+    kernel_block_size: int | None
+    """Tokens of a kernel block, None where the engine chooses none for the group (0.29 on)."""
     kernel_blocks: int
     """Kernel blocks in a block of the block manager."""
     kv_dim: int | None = None

@@ -12,7 +12,7 @@ from kvinspect.engine.groups import KVCacheGroup
 from kvinspect.engine.judge import Judged, judge
 from kvinspect.engine.refusal import Refused, stage
 from kvinspect.engine.releases import Release
-from kvinspect.engine.reshape import Place, places
+from kvinspect.engine.reshape import Place
 from kvinspect.engine.specs import reported_kind
 
 
@@ -27,11 +27,13 @@ def align_document(document: Document, release: Release, setting: Setting) -> Al
             return _answer(cache, judge(cache), setting)
     except Refused as refused:
         refused.where = document.where(refused.path) if refused.path else ""
-        return AlignAnswer(setting, refusal=refused)
+        if refused.stage != "allocate":
+            return AlignAnswer(setting, refusal=refused)
+        return AlignAnswer(setting, (), (), cache.kernel_block_sizes, refused, placed=cache.tensors)
 
 
 def _answer(cache: Cache, judged: Judged, setting: Setting) -> AlignAnswer:
-    where = places(cache.tensors)
+    where = cache.release.storage.places(cache)
     layers = tuple(
         _layer(cache, judged, group, layer, where)
         for group in cache.groups

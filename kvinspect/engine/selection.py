@@ -1,4 +1,4 @@
-"""Which backends a platform would take for a layer (`get_valid_backends` and `validate_configuration`, 0.25 to 0.28).
+"""Which backends a platform would take for a layer (`get_valid_backends` and `validate_configuration`, 0.25 on).
 
 The engine's `supports_combination`, a last check of some MLA and sink kernels, is not in the catalogue.
 """
@@ -9,8 +9,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from kvinspect.engine.conditions import Facts, choose
-from kvinspect.engine.situation import Situation
+from kvinspect.engine.situation import UNQUANTIZED, Situation
 from kvinspect.engine.specs import LATENT, AttentionSpec
+
+SELECTED_BY = ("use_mla", "use_sparse", "use_non_causal", "use_mm_prefix", "use_kv_connector", "head_size")
+"""What of a layer a platform's order of preference may hang on."""
 
 ATTENTION_TYPES = {"encoder_only_attention": "encoder_only", "cross_attention": "encoder_decoder"}
 """Kind of a spec → vLLM's attention type, `decoder` for the others."""
@@ -57,8 +60,8 @@ def candidates(catalogue: Mapping[str, Any], situation: Situation, ask: Ask) -> 
     facts = {
         **situation.facts(),
         "num_attention_heads": situation.num_attention_heads,
-        "quantized_kv_cache": ask.cache_dtype.startswith(("fp8", "int", "nvfp4", "turboquant")),
-        **{key: getattr(ask, key) for key in ("use_mla", "use_sparse", "use_non_causal")},
+        "quantized_kv_cache": ask.cache_dtype not in UNQUANTIZED,
+        **{key: getattr(ask, key) for key in SELECTED_BY},
     }
     found: list[str] = choose(catalogue["selection"], facts)
     return [name for name in found if "unavailable" not in catalogue["backends"].get(name, {"unavailable": True})]

@@ -1,19 +1,20 @@
 """KV cache specs as a release knows them: the document's entries with the release's defaults filled in.
 
-The classes stand for those of `vllm/v1/kv_cache_interface.py` (0.25 to 0.28); `kind` tells the subclasses apart. Sizes
-are in elements but where a name says bytes; how large a page is, is a rule of the release (`pages.py`).
+The classes stand for those of `vllm/v1/kv_cache_interface.py` (0.25 on); `kind` tells the subclasses apart. Sizes are
+in elements but where a name says bytes; how large a page is, is a rule of the release (`pages.py`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from fractions import Fraction
 from math import prod
 from typing import Any, NamedTuple
 
 from kvinspect.document.document import Group
 from kvinspect.document.model import SpecEntry
 from kvinspect.document.problem import Path
-from kvinspect.document.spec_fields import FIELDS
+from kvinspect.document.spec_fields import FIELDS, MARKS
 from kvinspect.document.words import DTYPE_BYTES, KIND_OF_WORD, SPEC_CLASSES
 from kvinspect.engine.refusal import Refused
 
@@ -50,9 +51,18 @@ class AttentionSpec(NamedTuple):
     tq_slot_size: int = 0
     cache_dtype_str: str | None = None
     alignment: int | None = None
-    compress_ratio: int = 1
+    compress_ratio: int | Fraction = 1
+    """Tokens of one stored state; called `tokens_per_state` from 0.29 on, where it may be a fraction."""
     model_version: str | None = None
     non_causal_multi_token_decode: bool = False
+    dcp_sharded: bool = True
+    """Whether decode context parallelism shards the cache (0.33)."""
+    block_stride_alignment: int | str | None = None
+    """Bytes that the stride of blocks is a multiple of, or `64n`: whole kernel blocks of up to 64 tokens (0.33)."""
+    view_block_size: int | None = None
+    """The document's `storage_block_size`: tokens of a kernel block in the view, if not the kernels' (0.30)."""
+    marks: tuple[tuple[str, Any], ...] = ()
+    """Fields that move no byte and only tell specs apart."""
 
     @property
     def itemsize(self) -> int:
@@ -62,7 +72,21 @@ class AttentionSpec(NamedTuple):
     @property
     def storage_block_size(self) -> int:
         """States that a block stores: fewer than its tokens where the cache is compressed."""
-        return self.block_size // self.compress_ratio
+        return self.states_of(self.block_size)
+
+    def states_of(self, tokens: int) -> int:
+        """States that so many tokens of a block store."""
+        return int(tokens // self.compress_ratio) if self.compress_ratio > 0 else 1
+
+    @property
+    def num_heads(self) -> int:
+        """Head slots of a page: one a KV head where the backend packs nothing else (0.28 on)."""
+        return self.num_head_slots or self.num_kv_heads
+
+    @property
+    def num_states(self) -> int:
+        """States of a page."""
+        return self.storage_block_size
 
     @property
     def per_token_head(self) -> bool:
@@ -80,7 +104,20 @@ class MambaSpec(NamedTuple):
     mamba_type: str = "MAMBA2"
     mamba_cache_mode: str = "none"
     num_speculative_blocks: int = 0
+    num_heads: int = 1
+    tokens_per_state: int = -1
+    block_stride_alignment: int | str | None = None
+    marks: tuple[tuple[str, Any], ...] = ()
     kind: str = "mamba"
+
+    def states_of(self, tokens: int) -> int:
+        """1: a block holds the state of one request, unless the spec says otherwise (0.29 on)."""
+        return tokens // self.tokens_per_state if self.tokens_per_state > 0 else 1
+
+    @property
+    def num_states(self) -> int:
+        """States of a page."""
+        return self.states_of(self.block_size)
 
     @property
     def storage_block_size(self) -> int:
@@ -145,11 +182,37 @@ def layer_spec(entry: SpecEntry, catalogue: Mapping[str, Any], path: Path) -> La
     _check_fields(kind, given, catalogue, path)
     if kind == "mamba":
         return _mamba(given, catalogue, path)
+    given = _renamed(given)
     if "kv_quant_mode" in given:
         given["kv_quant_mode"] = _enum(given["kv_quant_mode"], catalogue["kv_quant_modes"], (*path, "kv_quant_mode"))
     # From 0.28 on the V size is a field of every attention spec, and a latent cache has no V apart.
     without_v = 0 if kind in LATENT and "state_content_bytes" in _fields(kind, catalogue) else given["head_size"]
     return AttentionSpec(kind=kind, **{"head_size_v": without_v, **given})
+
+
+RENAMED = {"tokens_per_state": "compress_ratio", "storage_block_size": "view_block_size"}
+"""What newer releases call a field → what it is called here."""
+
+
+def _renamed(given: dict[str, Any]) -> dict[str, Any]:
+    """The fields of an attention spec as they are called here, those that move no byte put together."""
+    if isinstance(given.get("tokens_per_state"), str):
+        given["tokens_per_state"] = Fraction(given["tokens_per_state"])
+    marks = _marks(given)
+    return {RENAMED.get(key, key): value for key, value in given.items() if key not in MARKS} | marks
+
+
+def _marks(given: Mapping[str, Any]) -> dict[str, Any]:
+    said = {key: value for key, value in given.items() if key in MARKS and value not in (None, False, 0, "sparse")}
+    found = tuple(sorted((key, value) for key, value in said.items() if key != "is_draft"))
+    return {"marks": found} if found else {}
+
+
+def field_of(spec: LayerSpec, name: str) -> Any:
+    """The value of a field that a release's class calls `name`; None for one that says nothing of the cache."""
+    if name in MARKS:
+        return dict(spec.marks).get(name)
+    return getattr(spec, name if isinstance(spec, MambaSpec) else RENAMED.get(name, name), None)
 
 
 def _mamba(given: dict[str, Any], catalogue: Mapping[str, Any], path: Path) -> MambaSpec:
@@ -158,7 +221,8 @@ def _mamba(given: dict[str, Any], catalogue: Mapping[str, Any], path: Path) -> M
         given["mamba_type"] = _enum(given["mamba_type"], types, (*path, "mamba_type"))
     given["shapes"] = tuple(tuple(shape) for shape in given["shapes"])
     given["dtypes"] = tuple(given["dtypes"])
-    return MambaSpec(**given)
+    marks = _marks(given)
+    return MambaSpec(**{key: value for key, value in given.items() if key not in MARKS} | marks)
 
 
 def _fields(kind: str, catalogue: Mapping[str, Any]) -> list[str]:
@@ -178,9 +242,10 @@ def _check_fields(kind: str, given: dict[str, Any], catalogue: Mapping[str, Any]
 
 
 def _enum(value: str | int, members: Mapping[str, Any], path: Path) -> str:
-    """The name of an enum's member, given by name or by number."""
+    """The name of an enum's member, given by name, alias or number."""
+    wanted = members.get(value, value) if isinstance(value, str) else value
     for name, number in members.items():
-        if value in (name, number):
+        if wanted in (name, number):
             return name
     error = "KeyError" if isinstance(value, str) else "ValueError"
     raise Refused(error, f"{value} is none of {', '.join(members)}", stage="spec", path=path)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import cache
 from typing import Any, Literal, NamedTuple
@@ -11,7 +11,7 @@ from kvinspect.document.document import Document
 from kvinspect.document.finding import Finding, Severity
 from kvinspect.document.fold import fold_names
 from kvinspect.document.load import from_source
-from kvinspect.document.problem import DocumentError, Problem
+from kvinspect.document.problem import DocumentError, Path, Problem
 from kvinspect.document.source import Source, read_source
 from kvinspect.engine import releases
 from kvinspect.engine.catalogue import flags
@@ -25,7 +25,7 @@ from kvinspect.lint.registry import all_rules
 from kvinspect.lint.rule import Found, Kind, Rule
 from kvinspect.lint.serve import ServeSubject
 from kvinspect.lint.settings import Settings
-from kvinspect.lint.subject import Subject
+from kvinspect.lint.subject import Planned, Subject
 from kvinspect.lint.suppress import silenced
 
 
@@ -84,12 +84,29 @@ def _document(source: Source, settings: Settings, engine: str | None) -> tuple[s
         document = _with_defaults(from_source(source), settings)
         release = _release(document.source, document.model.engine, settings, engine)
         _refuse_unknown(document, release)
-        return release.version, list(_checked(Subject(document, release), "document", source))
+        subject, place = _subject(document, release)
+        return release.version, list(_checked(subject, "document", source, place))
     except DocumentError as error:
         return "", list(as_findings(error.errors))
+    except Unknown as unknown:
+        return "", list(as_findings(source.placed([unknown.problem])))
     except Intricate as error:
         problem = Problem(("kv_cache_config",), message=f"cannot be judged: {error}", kind="intricate")
         return "", list(as_findings(source.placed([problem])))
+
+
+def _subject(document: Document, release: Release) -> Planned:
+    """The document as rules see it; of a planning document the cache that it becomes."""
+    model = document.model
+    if model.kv_cache_config is None and model.kv_cache_specs is not None and model.available_memory is not None:
+        from kvinspect.lint.planned import planned
+
+        return planned(document, release)
+    return Planned(Subject(document, release), _as_it_stands)
+
+
+def _as_it_stands(path: Path) -> Path:
+    return path
 
 
 def _with_defaults(document: Document, settings: Settings) -> Document:
@@ -135,10 +152,12 @@ def _rules(kind: Kind) -> tuple[Rule, ...]:
     return tuple(rule for rule in all_rules() if rule.kind == kind)
 
 
-def _checked(subject: Any, kind: Kind, source: Source) -> Iterator[Finding]:
+def _checked(
+    subject: Any, kind: Kind, source: Source, place: Callable[[Path], Path] = _as_it_stands
+) -> Iterator[Finding]:
     for rule in _rules(kind):
         for found in rule.check(subject):
-            yield _finding(rule, found, source)
+            yield _finding(rule, found._replace(path=place(found.path)), source)
 
 
 def _finding(rule: Rule, found: Found, source: Source) -> Finding:

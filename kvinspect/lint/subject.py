@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from kvinspect.document.document import Document
 from kvinspect.document.problem import Path
@@ -28,8 +28,10 @@ def _misfits(release: Release, name: str, ask: Ask, facts: tuple[tuple[str, Any]
 class Subject:
     """A document under the rules of one release; a step at which the engine refuses leaves the later ones None."""
 
-    def __init__(self, document: Document, release: Release) -> None:
+    def __init__(self, document: Document, release: Release, refusal: Refused | None = None) -> None:
         self.document, self.release = document, release
+        self.planner_refusal = refusal
+        """Where the planner stops, before there is a cache."""
         self.raw: dict[str, Any] = document.source.value
         """The document as it was written."""
 
@@ -77,6 +79,8 @@ class Subject:
     @property
     def refusal(self) -> Refused | None:
         """Where the engine stops before the alignment."""
+        if self.planner_refusal is not None:
+            return self.planner_refusal
         return (self._built[1] or self._views_refused) if self.has_cache else None
 
     @cached_property
@@ -129,3 +133,10 @@ class Subject:
         for layer in layers:
             found.setdefault(self.entry(layer), []).append(layer)
         return found
+
+
+class Planned(NamedTuple):
+    """What the rules look at, and where a path of it stands in the file that was linted."""
+
+    subject: Subject
+    place: Callable[[Path], Path]

@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kvinspect.document.document import Tensor
 from kvinspect.document.words import SPEC_CLASSES
 from kvinspect.engine.answer import SCHEMA_VERSION, Setting, refusal_dict
 from kvinspect.engine.groups import KVCacheGroup
+from kvinspect.engine.layout.resolve import Choice
 from kvinspect.engine.pages import unpadded_bytes
 from kvinspect.engine.refusal import Refused
-from kvinspect.engine.specs import AttentionSpec, GroupSpec, LayerSpec, UniformTypeSpecs, reported_kind
+from kvinspect.engine.specs import (
+    RENAMED,
+    AttentionSpec,
+    GroupSpec,
+    LayerSpec,
+    UniformTypeSpecs,
+    field_of,
+    reported_kind,
+)
 from kvinspect.planning.capacity import RequestCost, grows
 from kvinspect.planning.deployment import Deployment
 from kvinspect.planning.grouping import Grouping
@@ -33,10 +43,15 @@ class Worker(NamedTuple):
 
 
 class Capacity(NamedTuple):
-    """`num_tokens` is requests at once times the longest request, which is no size of a pool."""
+    """`num_tokens` is requests at once times the longest request, which is no size of a pool.
+
+    `pool_tokens` is what releases before 0.25 logged under the same words: the tokens of the smallest block, for each
+    block that a group would get if all groups got as many.
+    """
 
     num_tokens: int
     max_concurrency: float
+    pool_tokens: int
     cost: RequestCost
 
 
@@ -86,6 +101,8 @@ class PlanAnswer(NamedTuple):
     num_blocks: int | None = None
     capacity: Capacity | None = None
     refusal: Refused | None = None
+    layout: Choice | None = None
+    """The layout in force, where the release has one for the whole cache."""
     planning: Mapping[str, Any] = {}
     """The planning document as it was written."""
 
@@ -115,7 +132,7 @@ class PlanAnswer(NamedTuple):
             padding_bytes=block_bytes - content,
             blocks_per_request=request_blocks(group.spec, self.deployment),
             grows=grows(group.spec, self.deployment),
-            backends=tuple(dict.fromkeys(named[layer] for layer in group.layer_names if layer in named)),
+            backends=tuple(dict.fromkeys(named[layer].name for layer in group.layer_names if layer in named)),
         )
 
     @property
@@ -124,7 +141,8 @@ class PlanAnswer(NamedTuple):
         if self.capacity is None:
             return []
         found = self.capacity
-        return self.steps.log_lines(found.num_tokens, self.deployment.max_model_len, found.max_concurrency)
+        length = self.deployment.max_model_len
+        return self.steps.log_lines(found.num_tokens, length, found.max_concurrency, self.setting.platform)
 
     def to_dict(self) -> dict[str, Any]:
         """The answer as `--format json` prints it; sizes in bytes, lengths in tokens."""
@@ -134,8 +152,10 @@ class PlanAnswer(NamedTuple):
         return {
             "schema_version": SCHEMA_VERSION,
             **self.setting.to_dict(),
+            **({"kv_cache_layout": self.layout.layout.name} if self.layout else {}),
             "num_blocks": self.num_blocks if fine else None,
             "num_tokens": found.num_tokens if found else None,
+            "pool_tokens": found.pool_tokens if found else None,
             "max_concurrency": found.max_concurrency if found else None,
             "max_model_len": self.deployment.max_model_len,
             "bytes_per_block": worker.bytes_per_block if worker else None,
@@ -182,23 +202,23 @@ def written_fields(spec: LayerSpec, steps: Steps) -> dict[str, Any]:
     usual = AttentionSpec._field_defaults if isinstance(spec, AttentionSpec) else type(spec)._field_defaults
     found: dict[str, Any] = {}
     for field in (*fields["required"], *fields["optional"]):
-        value = getattr(spec, field)
-        if field in fields["required"] or (value is not None and value != usual.get(field)):
+        value = field_of(spec, field)
+        if field in fields["required"] or (value is not None and value != usual.get(RENAMED.get(field, field))):
             found[field] = _plain(value)
     return found
 
 
 def _plain(value: Any) -> Any:
+    if isinstance(value, Fraction):
+        return int(value) if value.denominator == 1 else str(value)
     return [_plain(item) for item in value] if isinstance(value, tuple) else value
 
 
 def _tensor_dict(tensor: Tensor) -> dict[str, Any]:
-    return {
-        "size": tensor.size,
-        "shared_by": list(tensor.shared_by),
-        "offset": tensor.offset,
-        "block_stride": tensor.block_stride,
-    }
+    place = {"offset": tensor.offset, "block_stride": tensor.block_stride}
+    if tensor.layer_stride is None:
+        return {"size": tensor.size, "shared_by": list(tensor.shared_by), **place}
+    return {"size": tensor.size, "layers": list(tensor.shared_by), "layer_stride": tensor.layer_stride, **place}
 
 
 def _worker_dict(worker: Worker) -> dict[str, Any]:

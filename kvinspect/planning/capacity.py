@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from kvinspect.document.document import Tensor
 from kvinspect.engine.groups import KVCacheGroup
 from kvinspect.engine.pages import group_page_size_bytes
+from kvinspect.engine.placement import place
 from kvinspect.engine.refusal import Refused
 from kvinspect.engine.specs import FULL, GroupSpec, MambaSpec, UniformTypeSpecs
 from kvinspect.planning.deployment import Deployment
@@ -28,8 +30,8 @@ class RequestCost(NamedTuple):
     blocks: int
 
 
-def bytes_per_block(groups: Sequence[KVCacheGroup], deployment: Deployment, steps: Steps) -> int:
-    """Bytes of one block through all layers of a worker (`_pool_bytes_per_block`). Raises Refused."""
+def bytes_of_allocations(groups: Sequence[KVCacheGroup], deployment: Deployment, steps: Steps) -> int:
+    """Up to 0.28: bytes of one block through all layers of a worker (`_pool_bytes_per_block`). Raises Refused."""
     typed = [isinstance(group.spec, UniformTypeSpecs) for group in groups]
     if typed == [True]:
         return group_page_size_bytes(groups[0].spec, steps.unpadded)
@@ -40,6 +42,13 @@ def bytes_per_block(groups: Sequence[KVCacheGroup], deployment: Deployment, step
         found = ", ".join(map(str, sorted(pages)))
         raise Refused("AssertionError", f"the groups' pages differ: {found} bytes", function="get_uniform_page_size")
     return pages.pop() * max(len(group.layer_names) for group in groups)
+
+
+def tensors_of_allocations(
+    groups: Sequence[KVCacheGroup], num_blocks: int, deployment: Deployment, steps: Steps
+) -> tuple[Tensor, ...]:
+    """Up to 0.28: allocations of their own for the layers, or packed ones. Raises Refused."""
+    return place(groups, num_blocks, steps.unpadded, steps.release.packed_placement, deployment.cross_layers)
 
 
 def concurrency_by_blocks(

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from kvinspect.document.document import Document
 from kvinspect.document.model import SpeculativeEntry
+from kvinspect.engine.layout.layouts import KVCacheLayout
 
 
 class Deployment(NamedTuple):
@@ -23,6 +24,8 @@ class Deployment(NamedTuple):
     num_gpu_blocks_override: int | None
     extra_retained_tokens: int
     use_eagle: bool
+    layout: KVCacheLayout | None = None
+    """The layout in force, where the release has one for the whole cache."""
 
 
 def of_settled_batches(document: Document) -> Deployment:
@@ -38,6 +41,12 @@ def of_settled_batches(document: Document) -> Deployment:
 def of_batches_in_flight(document: Document) -> Deployment:
     """From 0.26 on every concurrent batch may hold its tokens (`VllmConfig.max_in_flight_tokens`)."""
     return _deployment(document)
+
+
+def of_resident_states(document: Document) -> Deployment:
+    """0.33: no mode keeps a state for every block of tokens any more (`MambaSpec.max_memory_usage_bytes`)."""
+    found = _deployment(document)
+    return found._replace(mamba_cache_mode="none") if found.mamba_cache_mode == "all" else found
 
 
 def _deployment(document: Document) -> Deployment:

@@ -14,7 +14,7 @@ from kvinspect.engine.specs import AttentionSpec, GroupSpec, LayerSpec, UniformT
 from kvinspect.planning.deployment import Deployment
 from kvinspect.planning.latents import latent_groups
 from kvinspect.planning.merge import merged, merges
-from kvinspect.planning.promote import promoted
+from kvinspect.planning.packed import packed_groups
 from kvinspect.planning.uniform import Specs, uniform_type
 from kvinspect.planning.unify import unified
 
@@ -40,27 +40,37 @@ class Grouping(NamedTuple):
 def grouped(specs: Specs, deployment: Deployment, steps: Steps) -> Grouping:
     """The KV cache groups of a whole model. Raises Refused where the engine stops."""
     if deployment.disable_hybrid_kv_cache_manager:
-        specs = promoted(specs, steps)
+        specs = steps.without_hybrid_manager(specs, steps)
     if not specs:
         return Grouping((), "attention_free", "no layer has a KV cache", specs)
     if merges(list(specs.values()), steps.merging):
         one = merged(specs.values(), steps.merging)
         why = "all layers have the same spec, so they share one block table"
         return Grouping(_numbered([(list(specs), one)]), "uniform_spec", why, specs)
-    typed = uniform_type(specs)
+    typed = uniform_type(specs, steps)
     if typed is not None:
         why = "all layers need as many token slots, in pages of different sizes: one group, and a spec for each layer"
         return Grouping(_numbered([(list(specs), typed)]), "uniform_type", why, specs)
     if steps.packs_latents(specs, steps):
         why = "latent layers with windows of several sizes are packed side by side in each block"
         return Grouping(latent_groups(specs, steps), "packed", why, specs)
-    return _mixed(specs, steps)
-
-
-def _mixed(specs: Specs, steps: Steps) -> Grouping:
-    """Kinds that need different numbers of blocks, in groups of about as many layers with pages alike."""
+    indexed = steps.indexed(specs, steps)
+    if indexed is not None:
+        why = "states lie on the pages of latents, and the pages of their index beside them"
+        return Grouping(_numbered(indexed), "latent_index", why, specs)
     hidden = {layer: spec for layer, spec in specs.items() if spec.kind == "hidden_state_cache"}
     rest = {layer: spec for layer, spec in specs.items() if layer not in hidden}
+    packed = packed_groups(rest, deployment, steps)
+    if packed is not None:
+        why = "pages differ and blocks are outermost, so layers are packed side by side in each block"
+        groups: list[tuple[list[str], GroupSpec]] = [([layer for layer, _ in one.specs], one) for one in packed]
+        groups += [([layer], spec) for layer, spec in hidden.items()]
+        return Grouping(_numbered(groups), "packed", why, specs)
+    return _mixed(specs, hidden, rest, steps)
+
+
+def _mixed(specs: Specs, hidden: Specs, rest: dict[str, LayerSpec], steps: Steps) -> Grouping:
+    """Kinds that need different numbers of blocks, in groups of about as many layers with pages alike."""
     try:
         rest = unified(rest, steps)
     except Refused as refused:
@@ -72,8 +82,9 @@ def _mixed(specs: Specs, steps: Steps) -> Grouping:
     members, why, padding = _split(steps.buckets(rest, steps))
     groups = [(layers, merged([rest[layer] for layer in layers], steps.merging)) for layers in members]
     if hidden:
+        groups = steps.room_for_hidden(groups, hidden, steps)
         groups += _hidden(hidden, [spec for _, spec in groups], steps)
-    return Grouping(_numbered(groups), "uniform_page_size", why, rest | hidden, padding)
+    return Grouping(_numbered(groups), "uniform_page_size", why, {**rest, **hidden}, padding)
 
 
 def _numbered(groups: Sequence[tuple[list[str], GroupSpec]]) -> tuple[KVCacheGroup, ...]:
@@ -145,11 +156,39 @@ def _hidden(hidden: Specs, others: Sequence[LayerSpec], steps: Steps) -> list[tu
     common = gcd(*(spec.block_size for spec in others))
     found = []
     for layer, spec in hidden.items():
-        assert isinstance(spec, AttentionSpec)
-        token = spec.num_kv_heads * spec.head_size * DTYPE_BYTES[spec.dtype]
-        size = steps.hidden_block(max(page // token, 1), common)
+        size = steps.hidden_block(max(page // token_bytes(spec), 1), common)
         found.append(([layer], steps.rebuilt(spec, block_size=size, page_size_padded=page)))
     return found
+
+
+LayerGroups = list[tuple[list[str], LayerSpec]]
+"""(layers, their one spec) of each group."""
+
+
+def pages_as_they_are(groups: LayerGroups, hidden: Specs, steps: Steps) -> LayerGroups:
+    """Up to 0.29: a page may be too small for one token's hidden states."""
+    return groups
+
+
+def pages_for_one_token(groups: LayerGroups, hidden: Specs, steps: Steps) -> LayerGroups:
+    """From 0.30 on pages grow until one token's hidden states fit (`_ensure_min_page_size`)."""
+    token = max(token_bytes(spec) for spec in hidden.values())
+    page = steps.page(groups[0][1])
+    if token <= page:
+        return groups
+    scale = -(-token // page)
+    return [(layers, _scaled(spec, scale, steps)) for layers, spec in groups]
+
+
+def _scaled(spec: LayerSpec, scale: int, steps: Steps) -> LayerSpec:
+    padding = spec.page_size_padded and spec.page_size_padded * scale
+    return steps.rebuilt(spec, block_size=spec.block_size * scale, page_size_padded=padding)
+
+
+def token_bytes(spec: LayerSpec) -> int:
+    """Bytes of one token's hidden states."""
+    assert isinstance(spec, AttentionSpec)
+    return spec.num_kv_heads * spec.head_size * DTYPE_BYTES[spec.dtype]
 
 
 HiddenBlock = Callable[[int, int], int]

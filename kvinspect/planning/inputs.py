@@ -7,11 +7,12 @@ from typing import NamedTuple
 from kvinspect.document.document import Document
 from kvinspect.document.names import Expander
 from kvinspect.document.problem import Path, Problem
-from kvinspect.engine.backends import Backends
+from kvinspect.engine.backends import Backend, Backends
 from kvinspect.engine.refusal import Refused, stage
 from kvinspect.engine.releases import Release
 from kvinspect.engine.situation import Situation
-from kvinspect.engine.specs import LayerSpec, MambaSpec, layer_spec
+from kvinspect.engine.specs import AttentionSpec, LayerSpec, MambaSpec, layer_spec
+from kvinspect.planning.deployment import Deployment
 from kvinspect.planning.uniform import Specs
 
 
@@ -21,7 +22,7 @@ class Inputs(NamedTuple):
     specs: Specs
     workers: tuple[Specs, ...]
     memory: tuple[int, ...]
-    backends: dict[str, str]
+    backends: dict[str, Backend]
     """Layer → the backend that the document names for it."""
 
 
@@ -30,21 +31,21 @@ def inputs_of(document: Document, release: Release) -> Inputs:
     model, names = document.model, Expander()
     known = Backends(release.catalogue, model.backends, Situation.of(document).facts())
     specs: dict[str, LayerSpec] = {}
-    backends: dict[str, str] = {}
+    backends: dict[str, Backend] = {}
     for key, entry in (model.kv_cache_specs or {}).items():
         path: Path = ("kv_cache_specs", key)
         with stage("spec", path=path):
             spec = release.aligned_spec(layer_spec(entry, release.catalogue, path))
-            if entry.backend is not None:
-                spec = release.customized_spec(spec, known.named(entry.backend, (*path, "backend")))
+            backend = known.named(entry.backend, (*path, "backend")) if entry.backend is not None else None
+            if backend is not None:
+                spec = release.customized_spec(spec, backend)
         for layer in names.all([key]):
             if layer in specs:
                 problem = Problem(path, message=f"the layer {layer} has a spec already", kind="twice")
                 raise document.error(problem)
             specs[layer] = spec
-            if entry.backend is not None:
-                backends[layer] = entry.backend
-    _registered(specs)
+            if backend is not None:
+                backends[layer] = backend
     memory = tuple(model.available_memory or ())
     return Inputs(specs, _workers(document, specs, len(memory), names), memory, backends)
 
@@ -67,7 +68,24 @@ def _workers(document: Document, specs: Specs, count: int, names: Expander) -> t
     return tuple(found)
 
 
-def _registered(specs: Specs) -> None:
+def as_written(specs: Specs, deployment: Deployment) -> Specs:
+    """Up to 0.27."""
+    return specs
+
+
+def with_retained_tokens(specs: Specs, deployment: Deployment) -> Specs:
+    """From 0.28 on windows keep what several draft modules read again (`get_kv_cache_configs`)."""
+    extra = deployment.extra_retained_tokens
+    windows = ("sliding_window", "sliding_window_mla")
+    return {
+        layer: spec._replace(extra_retained_tokens=extra)
+        if isinstance(spec, AttentionSpec) and spec.kind in windows
+        else spec
+        for layer, spec in specs.items()
+    }
+
+
+def registered(specs: Specs) -> None:
     """Raises Refused for a spec that no manager of blocks is there for (`check_kv_cache_spec_registry`)."""
     for layer, spec in specs.items():
         if not isinstance(spec, MambaSpec) and spec.kind == "encoder_only_attention":

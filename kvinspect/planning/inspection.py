@@ -32,7 +32,8 @@ def inspection_document(answer: PlanAnswer) -> dict[str, Any]:
         },
     }
     if any(len(group.backends) > 1 for group in groups):
-        document["attention_groups"] = [row for group in groups for row in _attention(group, answer.inputs.backends)]
+        names = {layer: backend.name for layer, backend in answer.inputs.backends.items()}
+        document["attention_groups"] = [row for group in groups for row in _attention(group, names)]
     return document
 
 

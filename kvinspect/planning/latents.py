@@ -27,6 +27,11 @@ def always(specs: Specs, steps: Steps) -> bool:
     return any(spec.kind == "sliding_window_mla" for spec in specs.values())
 
 
+def never(specs: Specs, steps: Steps) -> bool:
+    """From 0.29 on such layers are packed as any whose pages differ."""
+    return False
+
+
 def where_pages_differ(specs: Specs, steps: Steps) -> bool:
     """From 0.26 on: layers with pages alike are grouped as those of any model."""
     return always(specs, steps) and len({steps.page(spec) for spec in specs.values()}) > 1
@@ -37,8 +42,9 @@ def latent_groups(specs: Specs, steps: Steps) -> tuple[KVCacheGroup, ...]:
 
     Raises Refused where the layers are not of one type, or pages with a window come in different numbers.
     """
-    everything, windows = _by_window(specs)
-    target = _slots([layer_tuples(one, steps) for one in (everything, *windows)])
+    everything, windows = _by_window(specs, steps)
+    counts = [layer_tuples(one, steps) for one in (everything, *windows)]
+    target = least_padding(counts, counts[0])
     members = [everything.specs]
     for window in windows:
         fitted = steps.fit_pages(window, everything, steps)
@@ -49,7 +55,7 @@ def latent_groups(specs: Specs, steps: Steps) -> tuple[KVCacheGroup, ...]:
     )
 
 
-def _by_window(specs: Specs) -> tuple[UniformTypeSpecs, list[UniformTypeSpecs]]:
+def _by_window(specs: Specs, steps: Steps) -> tuple[UniformTypeSpecs, list[UniformTypeSpecs]]:
     full: dict[str, LayerSpec] = {}
     windows: dict[tuple[int, int | None], dict[str, LayerSpec]] = defaultdict(dict)
     for layer, spec in specs.items():
@@ -57,11 +63,11 @@ def _by_window(specs: Specs) -> tuple[UniformTypeSpecs, list[UniformTypeSpecs]]:
             windows[spec.block_size, getattr(spec, "sliding_window", None)][layer] = spec
         elif spec.kind in LATENT_FULL:
             full[layer] = spec
-    return _typed(full), [_typed(window) for window in windows.values()]
+    return _typed(full, steps), [_typed(window, steps) for window in windows.values()]
 
 
-def _typed(specs: Specs) -> UniformTypeSpecs:
-    found = uniform_type(specs) if specs else None
+def _typed(specs: Specs, steps: Steps) -> UniformTypeSpecs:
+    found = uniform_type(specs, steps) if specs else None
     if found is None:
         text = "no layer keeps all latents" if not specs else "latent layers need different numbers of slots"
         raise Refused("AssertionError", text, function="group_and_unify_kv_cache_specs")
@@ -73,15 +79,14 @@ def layer_tuples(group: UniformTypeSpecs, steps: Steps) -> int:
     return Counter(steps.page(spec) for _, spec in group.specs).most_common(1)[0][1]
 
 
-def _slots(counts: Sequence[int]) -> int:
-    """The number of slots, from the first group's on, that pads all groups least; the larger of two alike.
+def least_padding(counts: Sequence[int], least: int) -> int:
+    """The number of slots, from `least` on, that pads all counts least; the larger of two alike (`_approximate_gcd`).
 
-    >>> _slots([11, 21])
-    11
-    >>> _slots([7, 8])
-    8
+    >>> least_padding([11, 21], 11), least_padding([7, 8], 7), least_padding([2], 5)
+    (11, 8, 5)
     """
-    return min(range(counts[0], max(counts) + 1), key=lambda slots: (sum(-n % slots for n in counts), -slots))
+    slots = range(max(least, 1), max(counts) + 1)
+    return min(slots, key=lambda size: (sum(-n % size for n in counts), -size), default=max(least, 1))
 
 
 def _cut(group: UniformTypeSpecs, slots: int, steps: Steps) -> list[tuple[tuple[str, LayerSpec], ...]]:

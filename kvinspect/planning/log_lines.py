@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-LogLines = Callable[[int, int, float], list[str]]
-"""(tokens, longest request in tokens, requests at once) → lines."""
+LogLines = Callable[[int, int, float, str], list[str]]
+"""(tokens, longest request in tokens, requests at once, platform) → lines."""
 
 
-def two_lines(num_tokens: int, max_model_len: int, concurrency: float) -> list[str]:
+def two_lines(num_tokens: int, max_model_len: int, concurrency: float, platform: str) -> list[str]:
     """Up to 0.27 (`get_kv_cache_configs`)."""
     return [
         f"GPU KV cache size: {num_tokens:,} tokens",
@@ -16,6 +16,12 @@ def two_lines(num_tokens: int, max_model_len: int, concurrency: float) -> list[s
     ]
 
 
-def one_line(num_tokens: int, max_model_len: int, concurrency: float) -> list[str]:
-    """0.28 (`update_kv_cache_capacity`)."""
-    return [", ".join(two_lines(num_tokens, max_model_len, concurrency))]
+def one_line(num_tokens: int, max_model_len: int, concurrency: float, platform: str) -> list[str]:
+    """0.28 and 0.29 (`update_kv_cache_capacity`)."""
+    return [", ".join(two_lines(num_tokens, max_model_len, concurrency, platform))]
+
+
+def line_with_device(num_tokens: int, max_model_len: int, concurrency: float, platform: str) -> list[str]:
+    """From 0.30 on the line names the device; torch calls AMD's cuda as well."""
+    device = "GPU" if platform in ("cuda", "rocm") else platform.upper()
+    return [line.replace("GPU", device, 1) for line in one_line(num_tokens, max_model_len, concurrency, platform)]

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 from kvinspect.engine.groups import KVCacheGroup
 from kvinspect.engine.refusal import Refused
-from kvinspect.planning.capacity import bytes_per_block
 from kvinspect.planning.deployment import Deployment
-from kvinspect.planning.requests import longest_fitting, needed_bytes
+from kvinspect.planning.requests import longest_fitting
 
 if TYPE_CHECKING:
     from kvinspect.planning.steps import Steps
@@ -33,10 +32,20 @@ def planned_memory(workers: Sequence[Groups], memory: Sequence[int], deployment:
     override = deployment.num_gpu_blocks_override
     if override is None:
         return list(memory)
-    sizes = [bytes_per_block(groups, deployment, steps) if groups else None for groups in workers]
+    sizes = [steps.bytes_per_block(groups, deployment, steps) if groups else None for groups in workers]
     if 0 in sizes:
         raise Refused("ZeroDivisionError", "a worker has no layer", function="get_kv_cache_configs")
     return [given if size is None else override * size for given, size in zip(memory, sizes, strict=True)]
+
+
+def all_of_it(groups: Groups, memory: int, deployment: Deployment, steps: Steps) -> int:
+    """Up to 0.28 the checks count every block."""
+    return memory
+
+
+def without_null_block(groups: Groups, memory: int, deployment: Deployment, steps: Steps) -> int:
+    """From 0.29 on the checks leave out the block that the pool holds back."""
+    return memory - steps.bytes_per_block(groups, deployment, steps) if groups else memory
 
 
 def fitted_length(workers: Sequence[Groups], memory: Sequence[int], deployment: Deployment, steps: Steps) -> int:
@@ -58,7 +67,7 @@ def check_memory(groups: Groups, memory: int, deployment: Deployment, steps: Ste
     function = "_check_enough_kv_cache_memory"
     if memory <= 0:
         raise Refused("ValueError", "no memory is left for the KV cache", function=function, kind="memory")
-    needed = needed_bytes(groups, deployment, steps)
+    needed = steps.needed_bytes(groups, deployment, steps)
     if needed <= memory:
         return
     longest = longest_fitting(groups, memory, deployment, steps)
@@ -72,7 +81,7 @@ def check_memory(groups: Groups, memory: int, deployment: Deployment, steps: Ste
 
 def num_blocks_of(groups: Groups, memory: int, deployment: Deployment, steps: Steps) -> int:
     """Blocks that a worker's memory makes (`get_kv_cache_config_from_groups`), or the override."""
-    size = bytes_per_block(groups, deployment, steps)
+    size = steps.bytes_per_block(groups, deployment, steps)
     if size == 0:
         raise Refused("AssertionError", "a worker has no layer", function="get_kv_cache_config_from_groups")
     if deployment.num_gpu_blocks_override is not None:

@@ -98,8 +98,8 @@ def _latents(specs: Sequence[AttentionSpec], rules: MergeRules) -> LayerSpec:
     first = specs[0]
     if any(spec.kind not in LATENT_FULL for spec in specs):
         raise _unlike("latent attention stands beside another kind")
-    _agree(specs, ("cache_dtype_str", "compress_ratio", "model_version", "indexes_kv_by_block_stride"))
-    _agree(specs, rules.latent_compared)
+    _agree(specs, ("cache_dtype_str", "compress_ratio", "model_version", "indexes_kv_by_block_stride", "marks"))
+    _agree(specs, ("view_block_size", "block_stride_alignment", *rules.latent_compared))
     return first._replace(
         head_size_v=first.head_size if rules.latent_has_v else 0,
         alignment=None,
@@ -115,7 +115,7 @@ def _sliding_latents(specs: Sequence[AttentionSpec]) -> LayerSpec:
     if any(spec.kind != "sliding_window_mla" for spec in specs):
         raise _unlike("sliding windows over latents stand beside another kind")
     same = ("cache_dtype_str", "compress_ratio", "model_version", "sliding_window", "indexes_kv_by_block_stride")
-    _agree(specs, (*same, "extra_retained_tokens"))
+    _agree(specs, (*same, "extra_retained_tokens", "marks", "dcp_sharded", "block_stride_alignment"))
     return specs[0]._replace(alignment=None, kv_quant_mode="NONE")
 
 

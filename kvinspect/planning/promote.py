@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kvinspect.document.words import SPEC_CLASSES
 from kvinspect.engine.pages import unpadded_bytes
 from kvinspect.engine.refusal import Refused
 from kvinspect.engine.specs import FULL, AttentionSpec, LayerSpec, UniformTypeSpecs
@@ -23,7 +24,15 @@ LOCAL = {
 
 def of_one_type(specs: Specs, steps: Steps) -> bool:
     """Whether the layers go into one group as they are."""
-    return not specs or merges(list(specs.values()), steps.merging) or uniform_type(specs) is not None
+    return not specs or merges(list(specs.values()), steps.merging) or uniform_type(specs, steps) is not None
+
+
+def promoted_by_sharding(specs: Specs, steps: Steps) -> dict[str, LayerSpec]:
+    """0.33: caches that decode ranks replicate are made one type by themselves, and so are all others."""
+    replicated = {layer for layer, spec in specs.items() if isinstance(spec, AttentionSpec) and not spec.dcp_sharded}
+    parts = [{k: v for k, v in specs.items() if (k in replicated) is apart} for apart in (False, True)]
+    changed = {layer: spec for part in parts for layer, spec in promoted(part, steps).items()}
+    return {layer: changed[layer] for layer in specs}
 
 
 def promoted(specs: Specs, steps: Steps) -> dict[str, LayerSpec]:
@@ -80,10 +89,22 @@ def _to_one_block(specs: Specs, steps: Steps, plain: bool) -> dict[str, LayerSpe
         if not isinstance(spec, AttentionSpec) or spec.kind not in LOCAL:
             return spec
         size = only or spec.block_size
-        full_spec = _plain(spec) if plain else spec._replace(kind=LOCAL[spec.kind], extra_retained_tokens=0)
+        full_spec = _plain(spec) if plain else _recast(spec, steps)
         return steps.rebuilt(full_spec, block_size=size, page_size_padded=_padding(spec, size, steps))
 
     return {layer: one(spec) for layer, spec in specs.items()}
+
+
+def _recast(spec: AttentionSpec, steps: Steps) -> AttentionSpec:
+    """A local spec as one of full attention with all its fields. Raises Refused where that class lacks one of them."""
+    classes = steps.release.catalogue["spec_classes"]
+    own, full = SPEC_CLASSES[spec.kind], SPEC_CLASSES[LOCAL[spec.kind]]
+    known = {*classes[full]["required"], *classes[full]["optional"], "extra_retained_tokens"}
+    lost = [field for field in (*classes[own]["required"], *classes[own]["optional"]) if field not in known]
+    if lost:
+        text = f"{own} cannot be planned as {full}, which has no {' and no '.join(lost)}"
+        raise Refused("TypeError", text, function="_promote_local_kv_cache_specs", kind="not-one-type")
+    return spec._replace(kind=LOCAL[spec.kind], extra_retained_tokens=0)
 
 
 def _padding(spec: AttentionSpec, block_size: int, steps: Steps) -> int | None:
@@ -130,7 +151,7 @@ def all_as_full(specs: Specs, steps: Steps) -> UniformTypeSpecs | None:
     if not {"mla_attention", "sliding_window"} <= kinds:
         return None
     try:
-        return uniform_type(promoted(specs, steps))
+        return uniform_type(promoted(specs, steps), steps)
     except Refused as refused:
         if refused.type != "ValueError":
             raise

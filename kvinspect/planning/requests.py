@@ -25,7 +25,8 @@ def request_blocks(spec: GroupSpec, deployment: Deployment) -> int:
     if isinstance(spec, MambaSpec):
         return _state_blocks(spec, deployment)
     if spec.kind in FULL:
-        return _cdiv(_cdiv(deployment.max_model_len, deployment.context_shards), spec.block_size)
+        shards = deployment.context_shards if spec.dcp_sharded else 1
+        return _cdiv(_cdiv(deployment.max_model_len, shards), spec.block_size)
     if spec.kind == "cross_attention":
         return _cdiv(deployment.max_num_encoder_input_tokens, spec.block_size)
     if spec.kind == "encoder_only_attention":
@@ -38,10 +39,10 @@ def request_blocks(spec: GroupSpec, deployment: Deployment) -> int:
 
 def _window_blocks(spec: LayerSpec, deployment: Deployment) -> int:
     """`SlidingWindowSpec`: the window and what is in flight, and a block more since a window begins anywhere."""
-    if deployment.decode_shards > 1:
+    assert not isinstance(spec, MambaSpec)
+    if deployment.decode_shards > 1 and spec.dcp_sharded:
         text = "layers with a sliding window cannot spread their tokens over decode ranks"
         raise Refused("AssertionError", text, function="max_memory_usage_bytes", kind="window-and-dcp")
-    assert not isinstance(spec, MambaSpec)
     held = (spec.sliding_window or 0) - 1 + spec.extra_retained_tokens + deployment.max_in_flight_tokens
     return _cdiv(min(held, deployment.max_model_len), spec.block_size) + 1
 
@@ -49,15 +50,18 @@ def _window_blocks(spec: LayerSpec, deployment: Deployment) -> int:
 def _state_blocks(spec: MambaSpec, deployment: Deployment) -> int:
     if deployment.mamba_cache_mode == "all":
         return _cdiv(deployment.max_model_len, spec.block_size) + spec.num_speculative_blocks
-    return (2 if deployment.mamba_cache_mode == "align" else 1) + spec.num_speculative_blocks
+    if deployment.mamba_cache_mode == "align":
+        checkpoints: int = dict(spec.marks).get("num_prefill_checkpoint_blocks", 0)
+        return 2 + spec.num_speculative_blocks + checkpoints
+    return 1 + spec.num_speculative_blocks
 
 
 def _cdiv(a: int, b: int) -> int:
     return -(-a // b)
 
 
-def needed_bytes(groups: Sequence[KVCacheGroup], deployment: Deployment, steps: Steps) -> int:
-    """Bytes that one request of the longest length needs of a worker (`_max_memory_usage_bytes_from_groups`)."""
+def needed_by_group(groups: Sequence[KVCacheGroup], deployment: Deployment, steps: Steps) -> int:
+    """Up to 0.28: bytes that one request of the longest length needs (`_max_memory_usage_bytes_from_groups`)."""
     typed = [group.spec for group in groups if isinstance(group.spec, UniformTypeSpecs)]
     if len(groups) == 1 and typed:
         return sum(request_blocks(spec, deployment) * steps.page(spec) for _, spec in typed[0].specs)
@@ -74,11 +78,17 @@ def _packed_bytes(specs: Sequence[UniformTypeSpecs], deployment: Deployment, ste
     return slots * slot * sum(request_blocks(spec, deployment) for spec in specs)
 
 
+def needed_by_block(groups: Sequence[KVCacheGroup], deployment: Deployment, steps: Steps) -> int:
+    """From 0.29 on: blocks of all groups together, each as large as the largest group's."""
+    blocks = sum(request_blocks(group.spec, deployment) for group in groups)
+    return blocks * steps.bytes_per_block(groups, deployment, steps) if groups else 0
+
+
 def longest_fitting(groups: Sequence[KVCacheGroup], memory: int, deployment: Deployment, steps: Steps) -> int:
     """The longest request in tokens that fits, at most the longest that is asked for; 0 where not one token does."""
 
     def fits(length: int) -> bool:
-        return needed_bytes(groups, deployment._replace(max_model_len=length), steps) <= memory
+        return steps.needed_bytes(groups, deployment._replace(max_model_len=length), steps) <= memory
 
     if not fits(1):
         return 0

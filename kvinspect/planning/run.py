@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kvinspect.document.document import Document, Tensor
+from kvinspect.document.document import Document
 from kvinspect.engine.answer import Setting
 from kvinspect.engine.groups import KVCacheGroup
-from kvinspect.engine.placement import place
 from kvinspect.engine.refusal import Refused, stage
 from kvinspect.engine.releases import Release
 from kvinspect.planning import memory as limits
 from kvinspect.planning.answer import Capacity, PlanAnswer, Worker
-from kvinspect.planning.capacity import bytes_per_block, request_cost
+from kvinspect.planning.capacity import request_cost
 from kvinspect.planning.deployment import Deployment
 from kvinspect.planning.grouping import Grouping, grouped, project
-from kvinspect.planning.inputs import Inputs, inputs_of
+from kvinspect.planning.inputs import Inputs, inputs_of, registered
 from kvinspect.planning.steps import Steps, steps_of
 
 
@@ -27,7 +26,15 @@ def plan_document(document: Document, release: Release, setting: Setting) -> Pla
     try:
         inputs = inputs_of(document, release)
         answer = answer._replace(inputs=inputs)
+        with stage("layout"):
+            layout = steps.layout(inputs, document.model.kv_cache_layout, steps)
+        if layout is not None:
+            deployment = deployment._replace(layout=layout.layout)
+        answer = answer._replace(layout=layout, deployment=deployment)
         with stage("plan"):
+            registered(inputs.specs)
+            inputs = inputs._replace(specs=steps.tagged(inputs.specs, deployment))
+            answer = answer._replace(inputs=inputs)
             grouping = grouped(inputs.specs, deployment, steps)
             answer = answer._replace(grouping=grouping)
             answer = _sized(answer, inputs, grouping)
@@ -43,10 +50,11 @@ def _sized(answer: PlanAnswer, inputs: Inputs, grouping: Grouping) -> PlanAnswer
     steps, deployment = answer.steps, answer.deployment
     parts = [project(grouping.groups, worker) for worker in inputs.workers]
     planned = limits.planned_memory(parts, inputs.memory, deployment, steps)
+    usable = [steps.usable(one, given, deployment, steps) for one, given in zip(parts, planned, strict=True)]
     if deployment.auto_fit and grouping.groups:
-        deployment = deployment._replace(max_model_len=limits.fitted_length(parts, planned, deployment, steps))
+        deployment = deployment._replace(max_model_len=limits.fitted_length(parts, usable, deployment, steps))
         answer = answer._replace(deployment=deployment)
-    for groups, given in zip(parts, planned, strict=True):
+    for groups, given in zip(parts, usable, strict=True):
         if groups:
             limits.check_memory(groups, given, deployment, steps)
     alone = [_blocks(groups, given, deployment, steps) for groups, given in zip(parts, planned, strict=True)]
@@ -55,22 +63,15 @@ def _sized(answer: PlanAnswer, inputs: Inputs, grouping: Grouping) -> PlanAnswer
         text = "the memory does not make one block"
         raise Refused("ZeroDivisionError", text, function="get_kv_cache_configs", kind="memory")
     workers = [
-        Worker(given, own, bytes_per_block(groups, deployment, steps) if groups else 0, groups, tensors)
+        Worker(given, own, steps.bytes_per_block(groups, deployment, steps) if groups else 0, groups, tensors)
         for given, own, groups in zip(inputs.memory, alone, parts, strict=True)
-        for tensors in [_tensors(groups, num_blocks, deployment, steps)]
+        for tensors in [steps.tensors(groups, num_blocks, deployment, steps)]
     ]
     return answer._replace(workers=tuple(workers), num_blocks=num_blocks)
 
 
 def _blocks(groups: Sequence[KVCacheGroup], memory: int, deployment: Deployment, steps: Steps) -> int:
     return limits.num_blocks_of(groups, memory, deployment, steps) if groups else 1
-
-
-def _tensors(
-    groups: Sequence[KVCacheGroup], num_blocks: int, deployment: Deployment, steps: Steps
-) -> tuple[Tensor, ...]:
-    packed = steps.release.packed_placement
-    return place(groups, num_blocks, steps.unpadded, packed, deployment.cross_layers)
 
 
 def _capacity(answer: PlanAnswer) -> Capacity | None:
@@ -80,4 +81,6 @@ def _capacity(answer: PlanAnswer) -> Capacity | None:
         return None
     concurrency = answer.steps.concurrency(worker.groups, answer.num_blocks, deployment, answer.steps)
     cost = request_cost(worker.groups, worker.bytes_per_block, deployment)
-    return Capacity(int(concurrency * deployment.max_model_len), concurrency, cost)
+    smallest = min(group.first_spec.block_size for group in worker.groups)
+    pool = answer.num_blocks // len(worker.groups) * smallest
+    return Capacity(int(concurrency * deployment.max_model_len), concurrency, pool, cost)

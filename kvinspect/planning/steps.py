@@ -7,13 +7,30 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from kvinspect.document.document import Document
+from kvinspect.document.document import Document, Tensor
 from kvinspect.engine.groups import KVCacheGroup
+from kvinspect.engine.layout.resolve import Choice
 from kvinspect.engine.pages import UnpaddedPage, page_size_bytes
 from kvinspect.engine.releases import Release
 from kvinspect.engine.specs import LayerSpec, MambaSpec, UniformTypeSpecs
-from kvinspect.planning import capacity, deployment, grouping, latents, log_lines, promote, unify
+from kvinspect.planning import (
+    backing,
+    capacity,
+    deployment,
+    grouping,
+    indexed,
+    inputs,
+    latents,
+    log_lines,
+    memory,
+    packed,
+    promote,
+    requests,
+    uniform,
+    unify,
+)
 from kvinspect.planning.deployment import Deployment
+from kvinspect.planning.inputs import Inputs
 from kvinspect.planning.merge import MergeRules
 from kvinspect.planning.uniform import Specs
 
@@ -27,6 +44,17 @@ class Steps:
     merging: MergeRules
     promote: Callable[[Specs, Steps], dict[str, LayerSpec]]
     fallback: Callable[[Specs, Steps], UniformTypeSpecs | None]
+    without_hybrid_manager: Callable[[Specs, Steps], dict[str, LayerSpec]]
+    tagged: Callable[[Specs, Deployment], Specs]
+    state_slots: Callable[[LayerSpec, Steps], Any]
+    layout: Callable[[Inputs, str | None, Steps], Choice | None]
+    bytes_per_block: Callable[[Sequence[KVCacheGroup], Deployment, Steps], int]
+    tensors: Callable[[Sequence[KVCacheGroup], int, Deployment, Steps], tuple[Tensor, ...]]
+    needed_bytes: Callable[[Sequence[KVCacheGroup], Deployment, Steps], int]
+    usable: Callable[[Sequence[KVCacheGroup], int, Deployment, Steps], int]
+    indexed: Callable[[Specs, Steps], indexed.NamedGroups | None]
+    splits_freely: packed.SplitsFreely
+    room_for_hidden: Callable[[grouping.LayerGroups, Specs, Steps], grouping.LayerGroups]
     packs_latents: Callable[[Specs, Steps], bool]
     fit_pages: latents.FitPages
     enlarge: unify.Enlarge
@@ -55,6 +83,17 @@ _0_25: dict[str, Any] = {
     "deployment": deployment.of_settled_batches,
     "merging": MergeRules((*_ATTENTION, "indexes_kv_by_block_stride"), (), latent_has_v=True),
     "promote": promote.keeping_blocks,
+    "without_hybrid_manager": promote.promoted,
+    "tagged": inputs.as_written,
+    "state_slots": uniform.by_speculation,
+    "layout": backing.no_layout,
+    "bytes_per_block": capacity.bytes_of_allocations,
+    "tensors": capacity.tensors_of_allocations,
+    "needed_bytes": requests.needed_by_group,
+    "usable": memory.all_of_it,
+    "indexed": indexed.no_rule,
+    "splits_freely": packed.states_alone,
+    "room_for_hidden": grouping.pages_as_they_are,
     "fallback": promote.no_fallback,
     "packs_latents": latents.always,
     "fit_pages": latents.padded_to_full,
@@ -86,8 +125,41 @@ _0_28 = {
     "promote": promote.keeping_fields,
     "hidden_block": grouping.dividing_the_others,
     "log_lines": log_lines.one_line,
+    "tagged": inputs.with_retained_tokens,
 }
-_STEPS = {"0.25": _0_25, "0.26": _0_26, "0.27": _0_27, "0.28": _0_28}
+_STANDARD = (*_PACKED, "compress_ratio", "dcp_sharded", "block_stride_alignment", "marks")
+_0_29 = {
+    **_0_28,
+    "merging": MergeRules(_STANDARD, _STANDARD, latent_has_v=False),
+    "state_slots": uniform.by_page_and_marks,
+    "layout": backing.layout_of_backends,
+    "bytes_per_block": backing.bytes_by_page,
+    "tensors": backing.tensors_by_page,
+    "needed_bytes": requests.needed_by_block,
+    "usable": memory.without_null_block,
+    "enlarge": unify.by_block_or_padding,
+    "packs_latents": latents.never,
+}
+_0_30 = {
+    **_0_29,
+    "tensors": backing.tensors_with_index,
+    "indexed": indexed.states_on_latents,
+    "splits_freely": packed.states_and_windows,
+    "room_for_hidden": grouping.pages_for_one_token,
+    "log_lines": log_lines.line_with_device,
+}
+_0_33 = {
+    **_0_30,
+    "indexed": indexed.no_rule,
+    "deployment": deployment.of_resident_states,
+    "without_hybrid_manager": promote.promoted_by_sharding,
+    "layout": backing.layout_of_backends_and_sharding,
+    "bytes_per_block": backing.bytes_by_stride,
+    "tensors": backing.tensors_by_stride,
+}
+_STEPS = {
+    "0.25": _0_25, "0.26": _0_26, "0.27": _0_27, "0.28": _0_28, "0.29": _0_29, "0.30": _0_30, "0.33": _0_33,
+}  # fmt: skip
 
 
 @cache

@@ -2,39 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
-from kvinspect.engine.specs import FULL, LayerSpec, MambaSpec, UniformTypeSpecs
+from kvinspect.engine.specs import FULL, AttentionSpec, LayerSpec, MambaSpec, UniformTypeSpecs
+
+if TYPE_CHECKING:
+    from kvinspect.planning.steps import Steps
 
 Specs = Mapping[str, LayerSpec]
 """Layer name → its spec, in the engine's order."""
 
 
-def uniform_type(specs: Specs) -> UniformTypeSpecs | None:
+def uniform_type(specs: Specs, steps: Steps) -> UniformTypeSpecs | None:
     """Layers as one group of their own specs, None where they need different numbers of slots (`from_specs`)."""
-    block_sizes = {spec.block_size for spec in specs.values()}
-    if len(block_sizes) > 1 or not _alike(specs.values()):
+    distinct = list(dict.fromkeys(specs.values()))
+    if not all(same_slots(distinct[0], spec, steps) for spec in distinct):
         return None
-    return UniformTypeSpecs(block_sizes.pop(), tuple(specs.items()))
+    return UniformTypeSpecs(distinct[0].block_size, tuple(specs.items()))
 
 
-def _alike(specs: Iterable[LayerSpec]) -> bool:
-    """`is_uniform_with_collection` of the first spec's class."""
-    distinct = list(dict.fromkeys(specs))
-    first = distinct[0]
-    if isinstance(first, MambaSpec):
-        blocks = first.num_speculative_blocks
-        return all(isinstance(s, MambaSpec) and s.num_speculative_blocks == blocks for s in distinct)
-    attention = [spec for spec in distinct if not isinstance(spec, MambaSpec)]
-    if len(attention) != len(distinct):
+def same_slots(first: LayerSpec, other: LayerSpec, steps: Steps) -> bool:
+    """Whether a layer needs as many slots as a group's first (`is_uniform_with_collection` of the first's class)."""
+    if first.block_size != other.block_size:
         return False
-    if any(spec.kind not in _family(first.kind) for spec in attention):
+    if isinstance(first, MambaSpec) or isinstance(other, MambaSpec):
+        states = isinstance(first, MambaSpec) and isinstance(other, MambaSpec)
+        return states and steps.state_slots(first, steps) == steps.state_slots(other, steps)
+    if other.kind not in _family(first.kind) or first.dcp_sharded != other.dcp_sharded:
         return False
-    if first.kind == "chunked_local_attention":
-        return len({spec.attention_chunk_size for spec in attention}) == 1
-    if first.kind.startswith("sliding_window"):
-        return len({spec.sliding_window for spec in attention}) == 1
-    return True
+    return bool(_extent(first.kind, first) == _extent(first.kind, other))
 
 
 def _family(kind: str) -> tuple[str, ...]:
@@ -42,3 +39,24 @@ def _family(kind: str) -> tuple[str, ...]:
     if kind in FULL:
         return FULL
     return ("sliding_window", "sliding_window_mla") if kind == "sliding_window" else (kind,)
+
+
+def _extent(kind: str, spec: AttentionSpec) -> Any:
+    """What layers have to agree in where the first is of a kind: how many tokens they keep."""
+    if kind == "chunked_local_attention":
+        return spec.attention_chunk_size
+    if kind == "sliding_window_mla":
+        return spec.sliding_window, dict(spec.marks).get("bounded_replay", False)
+    return spec.sliding_window if kind == "sliding_window" else None
+
+
+def by_speculation(spec: LayerSpec, steps: Steps) -> Any:
+    """Up to 0.28 states are alike that keep as many speculative blocks, whatever their pages."""
+    assert isinstance(spec, MambaSpec)
+    return spec.num_speculative_blocks
+
+
+def by_page_and_marks(spec: LayerSpec, steps: Steps) -> Any:
+    """From 0.29 on their pages, checkpoints and whether ranks share them have to be the same as well."""
+    assert isinstance(spec, MambaSpec)
+    return spec.num_speculative_blocks, steps.page(spec), spec.marks

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from kvinspect.engine.refusal import Refused
 from kvinspect.engine.specs import LayerSpec, MambaSpec
+from kvinspect.planning.merge import LATENT_FULL
 from kvinspect.planning.uniform import Specs
 
 if TYPE_CHECKING:
@@ -43,6 +44,19 @@ def by_block_or_stride(layer: str, spec: LayerSpec, page: int, steps: Steps) -> 
             f"the page of {layer} has {own} bytes, which do not divide the largest page of {page}, "
             "and its backend does not read padded pages"
         )
+        raise Refused("NotImplementedError", text, function="unify_kv_cache_spec_page_size", kind="pages-differ")
+    return steps.rebuilt(spec, page_size_padded=page)
+
+
+def by_block_or_padding(layer: str, spec: LayerSpec, page: int, steps: Steps) -> LayerSpec:
+    """From 0.29 on: every page is padded where a larger block does not come out even, but those of latents."""
+    if isinstance(spec, MambaSpec):
+        return steps.rebuilt(spec, page_size_padded=page)
+    own = steps.page(spec)
+    if page % own == 0:
+        return steps.rebuilt(spec, block_size=spec.block_size * (page // own))
+    if spec.kind in LATENT_FULL:
+        text = f"the latent page of {layer} has {own} bytes, which do not divide the largest page of {page}"
         raise Refused("NotImplementedError", text, function="unify_kv_cache_spec_page_size", kind="pages-differ")
     return steps.rebuilt(spec, page_size_padded=page)
 

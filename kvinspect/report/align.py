@@ -89,7 +89,13 @@ def _alike(tensors: Sequence[TensorAnswer], layers: Sequence[LayerAnswer], view:
 
 
 def _row_key(layer: LayerAnswer) -> tuple[object, ...]:
-    return (layer.kv_cache_group_id, layer.backend, layer.spec_kind, layer.decision, layer.view, layer.before)
+    """What a layer's row says; where its view begins is said of the tensor."""
+    views = tuple(
+        (part.dtype, part.view.shape, part.view.stride)
+        for view in (layer.view, layer.before)
+        for part in (view.parts if view else ())
+    )
+    return (layer.kv_cache_group_id, layer.backend, layer.spec_kind, layer.decision, views)
 
 
 def _allocation(
@@ -138,6 +144,12 @@ def _allocation_title(tensors: list[TensorAnswer], first: TensorAnswer) -> str:
         else f"shared by {count} layers"
     )
     size = human_bytes(first.size)
+    if first.layer_stride is not None:
+        apart = f"blocks {human_bytes(first.block_stride)} apart"
+        if count > 1:
+            apart = f"layers {human_bytes(first.layer_stride)} and {apart}"
+        numbers = fold_indices([t.id for t in tensors])
+        return f"tensor {numbers} of one allocation · {size} · from byte {first.offset}, {apart} · {shared}"
     if first.block_stride:
         place = f"at byte {first.offset} of blocks of {human_bytes(first.block_stride)}"
         return f"slots {fold_indices([t.id for t in tensors])} of the packed allocation · {size} · {place} · {shared}"

@@ -7,8 +7,14 @@ import pytest
 from conftest import SHARED
 from kvinspect.engine import catalogue
 from kvinspect.engine.backends import Backends
+from kvinspect.engine.pages import customized
+from kvinspect.engine.refusal import Refused, Unknown
+from kvinspect.engine.specs import AttentionSpec
 
 pytestmark = pytest.mark.shared
+
+
+OBSERVED = [version for version in catalogue.versions() if (SHARED / "facts" / f"backends-{version}.json").is_file()]
 
 
 def facts_of(version):
@@ -22,7 +28,7 @@ def value_at(fact, place):
     return next(group["value"] for group in fact["varies"] if place in group["on"])
 
 
-@pytest.mark.parametrize("version", catalogue.versions())
+@pytest.mark.parametrize("version", OBSERVED)
 def test_every_backend_of_a_release_is_there_and_answers_as_it_did(version):
     facts = facts_of(version)
     for place in facts["observed_on"]:
@@ -39,13 +45,63 @@ def test_every_backend_of_a_release_is_there_and_answers_as_it_did(version):
                 continue
             backend = backends.named(row["name"], ())
             sizes = value_at(row["supported_kernel_block_sizes"], place)
-            assert list(backend.kernel_block_sizes) == sizes, row["name"]
+            assert sizes is None or list(backend.kernel_block_sizes) == sizes, row["name"]
+            if "supported_kv_cache_layouts" in row:
+                layouts = value_at(row["supported_kv_cache_layouts"], place)
+                assert (layouts if layouts is None else tuple(layouts)) == backend.layouts, row["name"]
+                continue
             assert backend.required_layout == value_at(row["required_kv_cache_layout"], place), row["name"]
             for layout in ("NHD", "HND"):
                 assert backend.stride_orders[layout] == row["stride_order"][layout], row["name"]
             for shape in value_at(row["kv_cache_shape"], place):
                 if "shape" in shape:
                     check_shape(backend, shape)
+
+
+QUANTISED = {"nvfp4_4over6": "NVFP4", "nvfp4_ds_mla": "NVFP4_DS_MLA"}
+
+
+def quant_mode(cache_dtype, modes):
+    """vLLM's `get_kv_quant_mode`."""
+    if cache_dtype in ("auto", "float16", "bfloat16"):
+        return "NONE"
+    word = QUANTISED.get(cache_dtype, cache_dtype.upper())
+    return word if word in modes else "FP8_PER_TENSOR"
+
+
+def observed_spec(row, cache_dtype, modes):
+    """The spec that the facts were observed with."""
+    dtype = "bfloat16" if cache_dtype in ("auto", "float16", "bfloat16") else "uint8"
+    mode = quant_mode(cache_dtype, modes)
+    if row["is_mla"]:
+        more = {"cache_dtype_str": cache_dtype}
+        return AttentionSpec("mla_attention", 64, 1, 576, 0, dtype, mode, **more)
+    return AttentionSpec("full_attention", 16, 4, 128, 128, dtype, mode)
+
+
+@pytest.mark.parametrize("version", [version for version in OBSERVED if version >= "0.28"])
+def test_every_backend_packs_a_spec_as_it_did(version):
+    facts, modes = facts_of(version), catalogue.read(version)["kv_quant_modes"]
+    for place in facts["observed_on"]:
+        family = int(place["capability"].split(".")[0]) if place["capability"] else None
+        backends = Backends(catalogue.read(version), {}, {**place, "capability_family": family})
+        for row in (row for row in facts["backends"] if "customize_spec" in row):
+            backend, seen = backends.named(row["name"], ()), value_at(row["customize_spec"], place)
+            for cache_dtype in facts["cache_dtypes"]:
+                spec, expected = observed_spec(row, cache_dtype, modes), seen.get(cache_dtype, {})
+                try:
+                    packed = customized(spec, backend)
+                except (Refused, Unknown):
+                    assert "error" in expected, (row["name"], cache_dtype)
+                    continue
+                told = {key: getattr(packed, key) for key in PACKED if getattr(packed, key) != getattr(spec, key)}
+                assert told == {key: value for key, value in expected.items() if key in PACKED}, (
+                    row["name"],
+                    cache_dtype,
+                )
+
+
+PACKED = ("num_head_slots", "state_content_bytes", "block_stride_alignment")
 
 
 def check_shape(backend, fact):

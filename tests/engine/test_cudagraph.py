@@ -10,9 +10,16 @@ from hypothesis import strategies as st
 import kvinspect
 from conftest import ROOT
 from kvinspect import AttentionCGSupport, AttentionCGSupportInfo, CUDAGraphMode
+from kvinspect.document.model import CompilationEntry
 from kvinspect.engine import releases
 from kvinspect.engine.cudagraph.advice import Asked, advise
-from kvinspect.engine.cudagraph.capture import Batches, capture_sizes, captured
+from kvinspect.engine.cudagraph.capture import (
+    Batches,
+    capture_sizes,
+    captured,
+    decodes_of_all,
+    decodes_of_several_tokens,
+)
 from kvinspect.engine.cudagraph.decide import decide
 from kvinspect.engine.cudagraph.resolve import Request, resolve
 from kvinspect.engine.cudagraph.start_up import running
@@ -278,3 +285,35 @@ def test_unknown_names_are_said():
         kvinspect.cg_support_table(engine="0.27", backend="FLASHINFR")
     with pytest.raises(kvinspect.DocumentError, match="expected a vLLM release"):
         kvinspect.cg_support_matrix(engine="0.1")
+
+
+def uncompiled(mode, cudagraph_mode):
+    spec = {"kind": "full_attention", "block_size": 16, "num_kv_heads": 2, "head_size": 64, "dtype": "float16"}
+    group = {"layer_names": ["l.0"], "backend": "TRITON_ATTN", "kv_cache_spec": spec}
+    cache = {"num_blocks": 4, "kv_cache_groups": [group]}
+    return {"kv_cache_config": cache, "compilation_config": {"mode": mode, "cudagraph_mode": cudagraph_mode}}
+
+
+def ran(document, *versions):
+    return [kvinspect.cg_support(document, engine=version).running.mode.name for version in versions]
+
+
+def test_without_compilation_decodes_are_captured_from_0_30_on():
+    both = uncompiled("NONE", "FULL_AND_PIECEWISE")
+    assert ran(both, "0.29", "0.30", "0.33") == ["NONE", "FULL_DECODE_ONLY", "FULL_DECODE_ONLY"]
+    assert ran(uncompiled("NONE", "PIECEWISE"), "0.29", "0.33") == ["NONE", "NONE"]
+
+
+def test_stock_compilation_has_no_graphs_from_0_33_on():
+    document = uncompiled("STOCK_TORCH_COMPILE", "FULL_DECODE_ONLY")
+    assert ran(document, "0.30", "0.33") == ["FULL_DECODE_ONLY", "NONE"]
+
+
+def test_decodes_have_sizes_of_their_own_from_0_29_on():
+    written = CompilationEntry()
+    several, one = Batches(20, 8192, 3), Batches(300, 8192, 1)
+    assert {3, 6, 12, 24, 48, 60} <= set(capture_sizes(written, several, 512, decodes_of_several_tokens))
+    assert 60 not in capture_sizes(written, several, 512)
+    assert 300 in capture_sizes(written, one, 512, decodes_of_all)
+    assert 300 not in capture_sizes(written, one, 512, decodes_of_several_tokens)
+    assert capture_sizes(CompilationEntry(max_cudagraph_capture_size=8), several, 512, decodes_of_all) == (1, 2, 4, 8)

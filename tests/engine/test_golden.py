@@ -10,8 +10,8 @@ from conftest import SHARED, golden_module, lines
 pytestmark = pytest.mark.shared
 
 GOLDEN = {
-    "align": ("0.25.1", "0.27.1", "0.28.0"),
-    "cg_support": ("0.27.1",),
+    "align": ("0.25.1", "0.27.1", "0.28.0", "0.33.0"),
+    "cg_support": ("0.27.1", "0.33.0"),
     "mm_prefix": ("0.27.1",),
     "plan": ("0.27.1",),
 }

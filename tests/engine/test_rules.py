@@ -38,6 +38,7 @@ def test_an_open_fact_gives_every_outcome():
 def test_every_backend_of_the_catalogue_answers(version):
     """Every name evaluates under every platform and layout of its release, or says why it cannot."""
     from kvinspect.engine.backends import Backends
+    from kvinspect.engine.layout.layouts import KVCacheLayout
     from kvinspect.engine.refusal import Refused
 
     for platform, capability in [("cuda", "8.0"), ("cuda", "10.0"), ("rocm", "9.4"), ("xpu", None), ("cpu", None)]:
@@ -51,7 +52,9 @@ def test_every_backend_of_the_catalogue_answers(version):
             except Refused as refused:
                 assert refused.type in ("ValueError", "ModuleNotFoundError")
                 continue
-            if not backend.is_ssm:
+            if backend.layouts is not None:
+                assert set(backend.layouts) <= set(KVCacheLayout.__members__)
+            if backend.shapes:
                 shape = backend.shape(7, 128, 1, 128, cache_dtype="turboquant_4bit_nc")
                 assert backend.block_dim(128, 1, 128, cache_dtype="turboquant_4bit_nc") == shape.index(7)
                 for layout in ("NHD", "HND"):

@@ -1,11 +1,12 @@
 """Which batches are captured: the sizes that the configuration picks, and the graphs that model runner V2 makes.
 
 The sources are `VllmConfig._set_cudagraph_sizes` and `CudaGraphManager._init_candidates` in
-`vllm/v1/worker/gpu/cudagraph_utils.py` (0.25 to 0.28), without LoRA, sequence parallelism and draft lengths that vary.
+`vllm/v1/worker/gpu/cudagraph_utils.py` (0.25 on), without LoRA, sequence parallelism and draft lengths that vary.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from kvinspect.document.model import CompilationEntry
@@ -48,12 +49,40 @@ class Captured(NamedTuple):
         return {name: list(tokens) for name, tokens in self._asdict().items()}
 
 
-def capture_sizes(written: CompilationEntry, batches: Batches, limit: int) -> tuple[int, ...]:
+DecodeSizes = Callable[[Batches, int, int], set[int]]
+"""(batches, tokens of the largest batch captured, the device's limit) → sizes of decodes that are captured as well."""
+
+
+def no_decodes(batches: Batches, largest: int, limit: int) -> set[int]:
+    """None but what the steps come across (0.25 to 0.28)."""
+    return set()
+
+
+def decodes_of_several_tokens(batches: Batches, largest: int, limit: int) -> set[int]:
+    """Of several tokens a sequence: as many sequences as there would be tokens of one each (0.29, 0.30)."""
+    if batches.query_len == 1:
+        return set()
+    most = min(batches.max_num_seqs, limit)
+    return {n * batches.query_len for n in {*_steps(most), most} if n * batches.query_len <= largest}
+
+
+def decodes_of_all(batches: Batches, largest: int, limit: int) -> set[int]:
+    """As `decodes_of_several_tokens`, and of one token a sequence the widest batch (0.33)."""
+    if batches.query_len > 1:
+        return decodes_of_several_tokens(batches, largest, limit)
+    return {batches.max_num_seqs} if batches.max_num_seqs <= largest else set()
+
+
+def capture_sizes(
+    written: CompilationEntry, batches: Batches, limit: int, decodes: DecodeSizes = no_decodes
+) -> tuple[int, ...]:
     """The sizes in tokens, ascending. Raises Refused where the document's two keys for them do not agree."""
-    largest = written.max_cudagraph_capture_size or min(batches.max_num_seqs * batches.query_len * 2, limit)
-    largest = min(largest, batches.max_num_batched_tokens)
+    default = min(batches.max_num_seqs * batches.query_len * 2, limit)
+    largest = min(written.max_cudagraph_capture_size or default, batches.max_num_batched_tokens)
     if written.cudagraph_capture_sizes is None:
-        return _by_default(largest, batches.max_num_batched_tokens)
+        extra = decodes(batches, default, limit) if written.max_cudagraph_capture_size is None else set()
+        within = {size for size in extra if size <= batches.max_num_batched_tokens}
+        return _by_default(largest, batches.max_num_batched_tokens, within)
     sizes = tuple(sorted({n for n in written.cudagraph_capture_sizes if n <= batches.max_num_batched_tokens}))
     top = sizes[-1] if sizes else 0
     if written.max_cudagraph_capture_size not in (None, top):
@@ -63,11 +92,15 @@ def capture_sizes(written: CompilationEntry, batches: Batches, limit: int) -> tu
     return sizes
 
 
-def _by_default(largest: int, max_tokens: int) -> tuple[int, ...]:
-    """1, 2, 4, then every eighth up to 256 and every sixteenth from there, and the largest step if it is small."""
+def _steps(largest: int) -> set[int]:
+    """1, 2, 4, then every eighth up to 256 and every sixteenth from there."""
     sizes = {n for n in (1, 2, 4) if n <= largest} | set(range(8, min(largest + 1, 256), 8))
-    if largest >= 256:
-        sizes |= set(range(256, largest + 1, 16))
+    return sizes | set(range(256, largest + 1, 16))
+
+
+def _by_default(largest: int, max_tokens: int, decodes: set[int]) -> tuple[int, ...]:
+    """The steps, the largest batch if it is small, and the sizes of decodes."""
+    sizes = _steps(largest) | decodes
     if max_tokens <= largest:
         sizes.add(max_tokens)
     return tuple(sorted(sizes))

@@ -20,10 +20,11 @@ CANDIDATES: Mapping[str, Mapping[str, tuple[Any, ...]]] = {
     "capability": {"cuda": ("8.0", "8.9", "9.0", "10.0", "12.0"), "rocm": ("9.4", "9.5")},
     "q_heads_divisible": {},
     "trtllm_kernels": {},
+    "unclamped_window": {},
 }
 """The facts that a document may leave open, with the values that count on a platform; yes and no where none stand."""
 
-ASSUMED = {"q_heads_divisible": True, "trtllm_kernels": True}
+ASSUMED = {"q_heads_divisible": True, "trtllm_kernels": True, "unclamped_window": False}
 
 
 class Case(NamedTuple):
@@ -60,7 +61,17 @@ def deployment_facts(document: Document) -> dict[str, Any]:
         "decode_context_parallel_size": model.parallel_config.decode_context_parallel_size,
         "flash_attn_version": attention.flash_attn_version,
         "trtllm_kernels": OPEN,
+        "unclamped_window": OPEN if _has_window(document) else False,
     }
+
+
+def _has_window(document: Document) -> bool:
+    """Whether a layer has a sliding window, at which a model may cut the ranges that attend both ways, or not."""
+    multimodal = document.model.multimodal
+    if multimodal is not None and multimodal.mm_prefix_clamp_sliding_window:
+        return False
+    specs = [spec for group in document.groups for spec in (group.spec, *group.layer_specs.values())]
+    return any(spec.sliding_window is not None for spec in specs)
 
 
 def assumed(facts: Facts) -> dict[str, Any]:
@@ -77,7 +88,7 @@ def level_of(backend: Backend, spec: LayerSpec | None, heads: int | None, facts:
     answer = backend.entry.get("cudagraph_support")
     if not isinstance(answer, dict):
         return Level(AttentionCGSupport[str(answer)], "always so")
-    known = {"q_heads_divisible": _divisible(heads, spec), **facts}
+    known = {"q_heads_divisible": _divisible(heads, spec), **_spec_facts(spec), **facts}
     cases = cases_of(answer, known, catalogue)
     support, why = _certain(answer["rules"], _with_family(assumed(known)), catalogue)
     return Level(support, why, cases if len({case.support for case in cases}) > 1 else ())
@@ -94,6 +105,16 @@ def cases_of(answer: Any, facts: Facts, catalogue: Rule) -> tuple[Case, ...]:
     while len(cases) > 1 and cases[-2].support is cases[-1].support:
         del cases[-2]
     return tuple(cases)
+
+
+def _spec_facts(spec: LayerSpec | None) -> dict[str, Any]:
+    """What of a spec support hangs on from 0.30 on."""
+    if not isinstance(spec, AttentionSpec):
+        return {"kv_quant_mode": "NONE", "xqa_head_size": True}
+    return {
+        "kv_quant_mode": spec.kv_quant_mode,
+        "xqa_head_size": 16 <= spec.head_size <= 256 and spec.head_size % 16 == 0,
+    }
 
 
 def _divisible(heads: int | None, spec: LayerSpec | None) -> Any:

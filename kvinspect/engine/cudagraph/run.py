@@ -52,7 +52,7 @@ def _captured(document: Document, release: Release, decision: Decision) -> tuple
         return start_up, None
     try:
         limit = release.capture_limit(decision.cache.situation.capability)
-        sizes = capture_sizes(model.compilation_config, batches, limit)
+        sizes = capture_sizes(model.compilation_config, batches, limit, release.decode_sizes)
     except Refused as refused:
         return Resolution(None, (start_up or decision.resolution).steps, refused), None
     return start_up, captured(mode, sizes, batches)

@@ -1,19 +1,25 @@
-"""What `VllmConfig` makes of the requested mode before any backend is asked (`__post_init__`, 0.25 to 0.28).
+"""What `VllmConfig` makes of the requested mode before any backend is asked (`__post_init__`, 0.25 on).
 
-Pooling models, KV connectors that ask for PIECEWISE, `enforce_eager` and breakable graphs are not in a document.
+Pooling models, KV connectors that ask for PIECEWISE, `enforce_eager` and breakable graphs, which
+VLLM_USE_BREAKABLE_CUDAGRAPH and some architectures switch on, are not in a document.
 """
 
 from __future__ import annotations
 
-from kvinspect.engine.cudagraph.decide import Decision
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
 from kvinspect.engine.cudagraph.mode import CUDAGraphMode
 from kvinspect.engine.cudagraph.resolve import Request, Resolution, Step, resolve
+
+if TYPE_CHECKING:
+    from kvinspect.engine.cudagraph.decide import Decision
 
 
 def at_start_up(decision: Decision) -> Resolution | None:
     """The resolution of what the configuration hands over, its steps first; None where it hands over what is asked."""
     request, steps = decision.request, []
-    for rule in (_compiled, _encoder_decoder, _platform):
+    for rule in decision.cache.release.start_up:
         found = rule(request, decision)
         if found:
             steps.append(Step(request.mode, *found))
@@ -30,22 +36,42 @@ def running(decision: Decision) -> Resolution:
 
 
 Change = tuple[CUDAGraphMode, str] | None
+StartUpRule = Callable[[Request, "Decision"], Change]
+
+UNCOMPILED = "the configuration sees that graphs in pieces need compilation mode VLLM_COMPILE"
 
 
-def _compiled(request: Request, decision: Decision) -> Change:
+def nothing_uncompiled(request: Request, decision: Decision) -> Change:
+    """Without vLLM's compilation a mode with pieces captures nothing (0.25 to 0.29)."""
+    return (CUDAGraphMode.NONE, UNCOMPILED) if request.mode.piecewise and not request.vllm_compile else None
+
+
+def decodes_uncompiled(request: Request, decision: Decision) -> Change:
+    """Without vLLM's compilation the pieces alone are given up (0.30 on)."""
     if not request.mode.piecewise or request.vllm_compile:
         return None
-    return CUDAGraphMode.NONE, "the configuration sees that graphs in pieces need compilation mode VLLM_COMPILE"
+    whole = request.mode is CUDAGraphMode.FULL_AND_PIECEWISE
+    return CUDAGraphMode.FULL_DECODE_ONLY if whole else CUDAGraphMode.NONE, UNCOMPILED
 
 
-def _encoder_decoder(request: Request, decision: Decision) -> Change:
+def nothing_stock_compiled(request: Request, decision: Decision) -> Change:
+    """Under stock torch.compile nothing is captured (0.33)."""
+    stock = decision.cache.document.model.compilation_config.mode == "STOCK_TORCH_COMPILE"
+    if not stock or request.mode is CUDAGraphMode.NONE:
+        return None
+    return CUDAGraphMode.NONE, "the configuration takes no graphs around what stock torch.compile has compiled"
+
+
+def decodes_of_encoder_decoder(request: Request, decision: Decision) -> Change:
+    """Encoder-decoder models capture decodes only."""
     cross = any(group.first_spec.kind == "cross_attention" for group in decision.cache.groups)
     if not cross or request.mode in (CUDAGraphMode.NONE, CUDAGraphMode.FULL_DECODE_ONLY):
         return None
     return CUDAGraphMode.FULL_DECODE_ONLY, "the configuration lets an encoder-decoder model capture decodes only"
 
 
-def _platform(request: Request, decision: Decision) -> Change:
+def nothing_on_cpu(request: Request, decision: Decision) -> Change:
+    """The CPU has no graphs."""
     if decision.cache.situation.platform != "cpu" or request.mode is CUDAGraphMode.NONE:
         return None
     return CUDAGraphMode.NONE, "the configuration sees that the platform has no graphs"

@@ -14,11 +14,17 @@ _TOPICS = {
     "capability_family": "compute capability {}.x",
     "flash_attn_version": "FlashAttention {}",
     "num_speculative_tokens": "{} speculative tokens",
+    "kv_quant_mode": "KV quantisation {}",
     "decode_context_parallel_size": "decode context parallel size {}",
 }
 _YES_OR_NO = {
     "q_heads_divisible": ("query heads divide by KV heads", "query heads do not divide by KV heads"),
     "use_non_causal": ("attention is not causal", "attention is causal"),
+    "xqa_head_size": ("XQA takes the head size", "XQA does not take the head size"),
+    "unclamped_window": (
+        "ranges that attend both ways are not cut at a sliding window",
+        "ranges that attend both ways are cut at every sliding window",
+    ),
     "trtllm_kernels": ("TRT-LLM kernels can be had", "TRT-LLM kernels cannot be had"),
 }
 

@@ -1,11 +1,15 @@
-"""The bidirectional ranges of a request (`compute_mm_prefix_ranges` in `gpu/attn_utils.py`, 0.25 to 0.28)."""
+"""The bidirectional ranges of a request (`compute_mm_prefix_ranges` in `gpu/attn_utils.py`, 0.25 to 0.30).
+
+In 0.33 (`attention/backends/utils.py`) a model may say that it cuts ranges at the window itself, so that none is
+skipped, and that it pads before each span.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from kvinspect.document.model import FeatureEntry, RequestEntry
+from kvinspect.document.model import FeatureEntry, MultimodalEntry, RequestEntry
 from kvinspect.engine.mm_prefix.masks import runs
 
 MODALITIES = ("image", "video")
@@ -28,6 +32,24 @@ def spans(request: RequestEntry, sliding_window: int | None) -> Iterator[Span]:
     for i, feature in enumerate(request.mm_features):
         for span in feature_ranges(feature):
             yield Span(i, span, _skipped(feature, span, sliding_window))
+
+
+def spans_of(request: RequestEntry, multimodal: MultimodalEntry) -> Iterator[Span]:
+    """The spans of a request of a document (0.25 to 0.30)."""
+    return spans(request, multimodal.sliding_window)
+
+
+def spans_of_model(request: RequestEntry, multimodal: MultimodalEntry) -> Iterator[Span]:
+    """The spans of a request of a document, whose model may cut and pad (0.33)."""
+    window = None if multimodal.mm_prefix_clamp_sliding_window else multimodal.sliding_window
+    pad = multimodal.mm_prefix_span_leading_pad_modulus
+    if not pad:
+        yield from spans(request, window)
+        return
+    for i, feature in enumerate(request.mm_features):
+        offset, length = feature.mm_position.offset, feature.mm_position.length
+        span = (offset // pad * pad + pad - 1, offset + length - 1)
+        yield Span(i, span, _skipped(feature, span, window))
 
 
 def feature_ranges(feature: FeatureEntry) -> list[Range]:

@@ -7,22 +7,23 @@ from kvinspect.document.model import MultimodalEntry, RequestEntry
 from kvinspect.engine.answer import Setting
 from kvinspect.engine.mm_prefix.answer import MMPrefixAnswer, RequestAnswer
 from kvinspect.engine.mm_prefix.findings import findings
-from kvinspect.engine.mm_prefix.ranges import spans
+from kvinspect.engine.mm_prefix.ranges import Span
+from kvinspect.engine.releases import Release
 
 
-def mm_prefix_document(document: Document, setting: Setting) -> MMPrefixAnswer:
+def mm_prefix_document(document: Document, release: Release, setting: Setting) -> MMPrefixAnswer:
     """The bidirectional ranges of a document's requests."""
     multimodal = document.model.multimodal or MultimodalEntry()
     by_name = {request.req_id: request for request in multimodal.requests}
     window = multimodal.sliding_window
-    answers = tuple(_request(by_name[request.req_id], window) for request in multimodal.requests)
+    named = [by_name[request.req_id] for request in multimodal.requests]
+    answers = tuple(_request(request, tuple(release.mm_spans(request, multimodal))) for request in named)
     found = tuple(document.source.place(problem) for problem in findings(multimodal.requests))
     return MMPrefixAnswer(setting, window, answers, found)
 
 
-def _request(request: RequestEntry, window: int | None) -> RequestAnswer:
+def _request(request: RequestEntry, found: tuple[Span, ...]) -> RequestAnswer:
     ends = [feature.mm_position.offset + feature.mm_position.length for feature in request.mm_features]
-    found = tuple(spans(request, window))
     last = max((span.range[1] + 1 for span in found), default=0)
     num_tokens = request.num_prompt_tokens or max([last, *ends], default=0)
     return RequestAnswer(request.req_id, tuple(f.modality for f in request.mm_features), found, num_tokens)

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from kvinspect.document.fold import fold_names
 from kvinspect.document.problem import Path
 from kvinspect.engine.answer import TensorAnswer
-from kvinspect.engine.mm_prefix.ranges import spans
 from kvinspect.engine.refusal import Refused
 from kvinspect.lint.rule import Found
 from kvinspect.lint.subject import Subject
@@ -55,4 +54,5 @@ def attends_both_ways(subject: Subject) -> bool:
     multimodal = subject.document.model.multimodal
     if multimodal is None:
         return False
-    return any(not s.skipped for request in multimodal.requests for s in spans(request, multimodal.sliding_window))
+    spans = subject.release.mm_spans
+    return any(not span.skipped for request in multimodal.requests for span in spans(request, multimodal))

@@ -82,8 +82,10 @@ def _encoder_group_in_front(subject: Subject) -> Fault | None:
     encoder = next((i for i, kind in enumerate(kinds) if kind == "encoder_only_attention"), None)
     if encoder is None or all(kind == "encoder_only_attention" for kind in kinds[encoder:]):
         return None
-    text = "behind an encoder-only group every group takes the kernel block size of the next, and the last gets no view"
-    return Fault((*GROUPS, encoder), text)
+    last = next(group for group in reversed(subject.cache.groups) if group.layer_names) if subject.cache else None
+    viewed = subject.cache is not None and last is not None and last.layer_names[0] in subject.cache.views
+    text = "behind an encoder-only group every group takes the kernel block size of the next, and the last gets no "
+    return Fault((*GROUPS, encoder), text + ("size" if subject.judged and viewed else "view"))
 
 
 def _alias_with_another_backend(subject: Subject) -> Fault | None:
@@ -91,7 +93,7 @@ def _alias_with_another_backend(subject: Subject) -> Fault | None:
         return None
     for alias, target in subject.document.shared.items():
         mine, (other, _) = subject.cache.layer_backends.of(alias)[0], subject.cache.layer_backends.of(target)
-        if mine.class_name != other.class_name:
+        if mine.class_name != other.class_name and mine.shapes:
             text = f"{alias} runs on {mine.name} and gets the view of {target} in the shape of {other.name}, unchecked"
             return Fault(("shared_kv_cache_layers", alias), text)
     return None

@@ -8,7 +8,7 @@ from kvinspect.lint.rule import ERROR, Found, Rule
 from kvinspect.lint.rules._shared import place_of
 from kvinspect.lint.subject import Subject
 
-NAMED = ("padded-page", "partial-page", "no-common-block-size", "pages-differ", "sharing-into-uniform")
+NAMED = ("memory", "padded-page", "partial-page", "no-common-block-size", "pages-differ", "sharing-into-uniform")
 """The kinds of refusal that have a rule of their own."""
 
 

@@ -22,8 +22,8 @@ def check(subject: Subject) -> Iterator[Found]:
 def _sizes(subject: Subject, group: int) -> Iterator[tuple[str, tuple[int | str, ...]]]:
     cache = subject.half_built
     for name in dict.fromkeys(member.backend.name for member in cache.attention[group]):
-        backend = next(m.backend for m in cache.attention[group] if m.backend.name == name)
-        yield name, backend.kernel_block_sizes
+        member = next(member for member in cache.attention[group] if member.backend.name == name)
+        yield name, member.backend.sizes_for(member.spec)
 
 
 RULE = Rule("KV201", "no-common-block-size", ERROR, "a group's backends share no kernel block size", check)

@@ -17,14 +17,14 @@ def takers(subject: Subject) -> Iterator[AttentionGroup]:
     for members in subject.half_built.attention if subject.has_cache else ():
         for group in members:
             is_attention = isinstance(group.spec, AttentionSpec)
-            if is_attention and not takes_block(group.backend.kernel_block_sizes, group.spec.block_size):
+            if is_attention and not takes_block(group.backend.sizes_for(group.spec), group.spec.block_size):
                 yield group
 
 
 def check(subject: Subject) -> Iterator[Found]:
     """Block sizes that a backend's kernels cannot run on."""
     for group in takers(subject):
-        known = ", ".join(map(_words, group.backend.kernel_block_sizes)) or "none"
+        known = ", ".join(map(_words, group.backend.sizes_for(group.spec))) or "none"
         path = (*GROUPS, group.kv_cache_group_id, "kv_cache_spec", "block_size")
         text = f"{group.backend.name} takes no block size of {group.spec.block_size} (it takes {known})"
         yield Found(path, f"{text}; set --block-size to a multiple", group.layer_names)

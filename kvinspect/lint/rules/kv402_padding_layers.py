@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kvinspect.engine.cache import Cache
 from kvinspect.lint.rule import WARNING, Found, Rule
 from kvinspect.lint.rules._shared import GROUPS
 from kvinspect.lint.subject import Subject
@@ -15,7 +16,7 @@ FROM = 0.05
 def check(subject: Subject) -> Iterator[Found]:
     """Groups with fewer layers than the largest, which leave their part of the other allocations empty."""
     cache = subject.cache
-    if cache is None or len(cache.groups) < 2 or any(tensor.block_stride for tensor in cache.tensors):
+    if cache is None or len(cache.groups) < 2 or _packed(cache):
         return
     most = max(len(group.layer_names) for group in cache.groups)
     slots = most * len(cache.groups)
@@ -28,6 +29,13 @@ def check(subject: Subject) -> Iterator[Found]:
                 f"pages hold nothing, {missing * page} bytes of each block that it is given"
             )
             yield Found((*GROUPS, group.id, "layer_names"), text, group.layer_names)
+
+
+def _packed(cache: Cache) -> bool:
+    """Whether pages of several sizes lie side by side, so that no layer counts as a page."""
+    if all(tensor.layer_stride is None for tensor in cache.tensors):
+        return any(tensor.block_stride for tensor in cache.tensors)
+    return len({cache.page_size_bytes(g.spec_of(n)) for g in cache.groups for n in g.layer_names}) > 1
 
 
 RULE = Rule("KV402", "padding-layers", WARNING, "groups are padded with layers that hold nothing", check)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kvinspect.engine.mm_prefix.findings import REQUESTS
-from kvinspect.engine.mm_prefix.ranges import MODALITIES, spans
+from kvinspect.engine.mm_prefix.ranges import MODALITIES
 from kvinspect.lint.rule import WARNING, Found, Rule
 from kvinspect.lint.subject import Subject
 
@@ -14,7 +14,7 @@ def check(subject: Subject) -> Iterator[Found]:
     """Spans of images and videos that the window costs their both-ways attention."""
     multimodal = subject.document.model.multimodal
     for i, request in enumerate(multimodal.requests if multimodal else []):
-        for span in spans(request, multimodal.sliding_window if multimodal else None):
+        for span in subject.release.mm_spans(request, multimodal) if multimodal else ():
             if span.skipped and request.mm_features[span.feature].modality in MODALITIES:
                 first, last = span.range
                 text = f"tokens {first} to {last} attend causally: {span.skipped}"

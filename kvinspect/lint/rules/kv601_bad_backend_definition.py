@@ -17,7 +17,13 @@ def check(subject: Subject) -> Iterator[Found]:
 
 
 def _wrong(entry: BackendEntry) -> Iterator[tuple[str, str]]:
-    shape = entry.kv_cache_shape
+    if entry.kv_cache_shape is not None:
+        yield from _wrong_shape(entry, entry.kv_cache_shape)
+    if entry.supported_kernel_block_sizes == []:
+        yield "supported_kernel_block_sizes", "it takes no block size; leave the key out for any"
+
+
+def _wrong_shape(entry: BackendEntry, shape: Sequence[int | str]) -> Iterator[tuple[str, str]]:
     counting = sum(dim == "num_blocks" for dim in shape)
     if counting != 1:
         yield "kv_cache_shape", f"one dim has to be num_blocks alone, and {counting} are"
@@ -26,8 +32,6 @@ def _wrong(entry: BackendEntry) -> Iterator[tuple[str, str]]:
         if dims is not None and not _is_permutation(dims, len(shape)):
             wanted = ", ".join(map(str, range(len(shape))))
             yield "kv_cache_stride_order", f"the order for {layout} has to name each of {wanted} once"
-    if entry.supported_kernel_block_sizes == []:
-        yield "supported_kernel_block_sizes", "it takes no block size; leave the key out for any"
 
 
 def _is_permutation(dims: Sequence[int], count: int) -> bool:

@@ -111,6 +111,8 @@ def matching(answer: AlignAnswer, tensor: TensorAnswer, pattern: str | None) -> 
 
 
 def _title(tensor: TensorAnswer, num_blocks: int) -> str:
+    if tensor.layer_stride is not None:
+        return f"one allocation of {tensor.size} bytes · {num_blocks} blocks {tensor.block_stride} bytes apart"
     if tensor.block_stride:
         return f"packed allocation · {num_blocks} blocks of {tensor.block_stride} bytes"
     return f"allocation {tensor.id} · {num_blocks} blocks · {tensor.size} bytes"

@@ -1,0 +1,97 @@
+"""Which layout a model's cache gets: `get_supported_kv_cache_layouts` and `resolve_kv_cache_layout` (0.29 on).
+
+What a KV connector prefers is not in a document.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from kvinspect.engine.layout.layouts import PREFERENCE, KVCacheLayout, layout_of
+from kvinspect.engine.pages import UnpaddedPage, page_size_bytes
+from kvinspect.engine.refusal import Refused
+from kvinspect.engine.specs import AttentionSpec, LayerSpec
+
+FUNCTION = "resolve_kv_cache_layout"
+
+
+class Choice(NamedTuple):
+    """The layout that comes out, why, and all that would have done, the most preferred first."""
+
+    layout: KVCacheLayout
+    why: str
+    candidates: tuple[KVCacheLayout, ...]
+
+
+def supported(declared: Mapping[str, Sequence[str] | None]) -> list[KVCacheLayout]:
+    """The layouts that all backends read, most preferred first; `declared` has each backend's, None for any.
+
+    Lists that are the same keep their order; otherwise the layout that most backends put first wins. Raises Refused
+    where no layout is on every list.
+    """
+    lists = [tuple(map(layout_of, names)) for names in declared.values() if names is not None]
+    lists = lists or [tuple(map(layout_of, PREFERENCE))]
+    if len(set(lists)) == 1:
+        return list(lists[0])
+    firsts = Counter(names[0] for names in lists)
+    common = [layout for layout in KVCacheLayout if all(layout in names for names in lists)]
+    if not common:
+        said = ", ".join(f"{name} {' or '.join(names)}" for name, names in declared.items() if names is not None)
+        text = f"no KV cache layout is read by every backend: {said}"
+        raise Refused("ValueError", text, function="get_supported_kv_cache_layouts", kind="no-common-layout")
+    return sorted(common, key=lambda layout: -firsts[layout])
+
+
+def resolve(
+    declared: Mapping[str, Sequence[str] | None],
+    specs: Iterable[LayerSpec],
+    requested: str | None,
+    unpadded: UnpaddedPage,
+    by_sharding: bool,
+) -> Choice:
+    """The layout for layers of `specs`; `requested` is VLLM_KV_CACHE_LAYOUT.
+
+    `by_sharding`: whether caches that decode context parallelism shards and ones that it does not ask for blocks
+    outermost where their pages differ in size (0.33). Raises Refused.
+    """
+    candidates, why = supported(declared), _preferred(declared)
+    specs = list(dict.fromkeys(specs))
+    if len({cells(spec, unpadded) for spec in specs}) > 1:
+        candidates = [layout for layout in candidates if layout.whole_pages]
+        why += ", with whole pages because the layers' pages differ in shape"
+        _check(candidates, "pages that differ in shape need a layout that keeps a page together")
+    if by_sharding and _sharded_and_not(specs, unpadded):
+        candidates = [layout for layout in candidates if layout.block_outermost]
+        _check(candidates, "sharded caches beside replicated ones of other pages need the blocks outermost")
+    if requested is None:
+        return Choice(candidates[0], why, tuple(candidates))
+    wanted = layout_of(requested)
+    if wanted not in candidates:
+        text = f"{requested} is asked for, and the backends and pages leave {' or '.join(x.name for x in candidates)}"
+        raise Refused("ValueError", text, function=FUNCTION, path=("kv_cache_layout",), kind="layout-not-supported")
+    return Choice(wanted, "the document says so", tuple(candidates))
+
+
+def cells(spec: LayerSpec, unpadded: UnpaddedPage) -> tuple[int, int, int]:
+    """(head slots, states, bytes) of a page: what has to agree where pages are not kept together."""
+    return spec.num_heads, spec.num_states, page_size_bytes(spec, unpadded)
+
+
+def _sharded_and_not(specs: Sequence[LayerSpec], unpadded: UnpaddedPage) -> bool:
+    sharded = {spec.dcp_sharded for spec in specs if isinstance(spec, AttentionSpec)}
+    return len(sharded) > 1 and len({page_size_bytes(spec, unpadded) for spec in specs}) > 1
+
+
+def _preferred(declared: Mapping[str, Sequence[str] | None]) -> str:
+    asking = [name for name, names in declared.items() if names is not None]
+    return (
+        f"what {' and '.join(asking)} can read" if asking else "the engine's first choice, as no backend asks for any"
+    )
+
+
+def _check(candidates: Sequence[KVCacheLayout], what: str) -> None:
+    if not candidates:
+        text = f"{what}, and none is on every backend's list"
+        raise Refused("ValueError", text, function=FUNCTION, kind="no-common-layout")

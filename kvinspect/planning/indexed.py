@@ -1,0 +1,63 @@
+"""Latent layers with an index beside state-space layers (GLM-5.3-Flash), which 0.30 groups by a rule of its own.
+
+Follows `_get_kv_cache_groups_glm5_next`; how pipeline stages change the number of groups is left out.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kvinspect.engine.refusal import Refused
+from kvinspect.engine.specs import AttentionSpec, GroupSpec, LayerSpec, MambaSpec
+from kvinspect.planning.uniform import Specs, uniform_type
+
+if TYPE_CHECKING:
+    from kvinspect.planning.steps import Steps
+
+FUNCTION = "_get_kv_cache_groups_glm5_next"
+NamedGroups = list[tuple[list[str], GroupSpec]]
+
+
+def no_rule(specs: Specs, steps: Steps) -> NamedGroups | None:
+    """Before 0.30 and after it there is no such rule."""
+    return None
+
+
+def states_on_latents(specs: Specs, steps: Steps) -> NamedGroups | None:
+    """0.30: one group of all latents, and the states dealt out to groups that fit on them; None for other models.
+
+    Raises Refused where pages are padded or differ, or a state does not fit on a latent page.
+    """
+    states = {layer: spec for layer, spec in specs.items() if isinstance(spec, MambaSpec)}
+    latents = {layer: spec for layer, spec in specs.items() if isinstance(spec, AttentionSpec)}
+    if not states or any(spec.kind != "mla_attention" for spec in latents.values()):
+        return None
+    index = {steps.page(spec) for spec in latents.values() if spec.compress_ratio > 1}
+    if not index:
+        return None
+    plain = [layer for layer, spec in latents.items() if spec.compress_ratio == 1]
+    page = _one_page(latents, index, plain, steps)
+    together = uniform_type(latents, steps)
+    state = next(iter(states.values()))
+    _require(together is not None, "the latent layers need different numbers of slots")
+    _require(len(set(states.values())) == 1, "the states differ")
+    if state.states_bytes > page:
+        text = f"a state of {state.states_bytes} bytes does not fit on a latent page of {page}"
+        raise Refused("ValueError", text, function=FUNCTION)
+    assert together is not None
+    count = -(-len(states) // len(plain))
+    padded: LayerSpec = state._replace(page_size_padded=page)
+    return [(list(latents), together), *((list(states)[i::count], padded) for i in range(count))]
+
+
+def _one_page(latents: Specs, index: set[int], plain: list[str], steps: Steps) -> int:
+    """Bytes of the pages without compression, which have to be alike and not padded."""
+    _require(all(spec.page_size_padded is None for spec in latents.values()), "pages of latents are padded")
+    pages = {steps.page(latents[layer]) for layer in plain}
+    _require(len(index) == 1 and len(pages) == 1, "pages of latents come in several sizes")
+    return pages.pop()
+
+
+def _require(holds: bool, otherwise: str) -> None:
+    if not holds:
+        raise Refused("AssertionError", otherwise, function=FUNCTION)

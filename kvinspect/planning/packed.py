@@ -1,0 +1,126 @@
+"""Groups of layers whose pages differ, packed side by side in each block (`_get_packed_kv_cache_groups`, 0.29 on)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from kvinspect.engine.refusal import Refused
+from kvinspect.engine.specs import LayerSpec, MambaSpec, UniformTypeSpecs
+from kvinspect.planning.deployment import Deployment
+from kvinspect.planning.latents import least_padding
+from kvinspect.planning.uniform import Specs, same_slots
+
+if TYPE_CHECKING:
+    from kvinspect.planning.steps import Steps
+
+
+class Bucket(NamedTuple):
+    """Layers that need as many slots, by the bytes of their pages."""
+
+    specs: UniformTypeSpecs
+    by_page: dict[int, list[str]]
+
+    @property
+    def balanced(self) -> bool:
+        """Whether each page comes as often, so that the layers repeat a pattern of one layer a page."""
+        return len({len(layers) for layers in self.by_page.values()}) == 1
+
+    @property
+    def repeats(self) -> int:
+        """How often the commonest page comes."""
+        return max(len(layers) for layers in self.by_page.values())
+
+    @property
+    def first(self) -> LayerSpec:
+        """The spec of the first layer."""
+        return self.specs.specs[0][1]
+
+    def widest(self, groups: int) -> int:
+        """Bytes of a block of the largest of so many groups."""
+        return sum(-(-len(layers) // groups) * page for page, layers in self.by_page.items())
+
+
+SplitsFreely = Callable[[Bucket, "int | None"], bool]
+"""(a bucket, repeats of a group or None) → whether it may be split down to one layer a group."""
+
+
+def states_alone(bucket: Bucket, repeats: int | None) -> bool:
+    """0.29: states only."""
+    return isinstance(bucket.first, MambaSpec)
+
+
+def states_and_windows(bucket: Bucket, repeats: int | None) -> bool:
+    """From 0.30 on windows as well, where no pattern of pages says how they are split."""
+    window = bucket.first.kind in ("sliding_window", "sliding_window_mla")
+    return isinstance(bucket.first, MambaSpec) or (repeats is None and window)
+
+
+def packed_groups(specs: Specs, deployment: Deployment, steps: Steps) -> list[UniformTypeSpecs] | None:
+    """The groups, None where blocks are not outermost or all pages alike. Raises Refused where layers fall out."""
+    pages = {steps.page(spec) for spec in specs.values()}
+    if deployment.layout is None or not deployment.layout.block_outermost or len(pages) <= 1:
+        return None
+    buckets = _buckets(specs, steps)
+    repeats = _repeats(buckets)
+
+    def fixed(bucket: Bucket) -> int:
+        return -(-bucket.repeats // repeats) if bucket.balanced and repeats is not None else 1
+
+    def freely(bucket: Bucket) -> bool:
+        return steps.splits_freely(bucket, repeats)
+
+    room = max((b.widest(len(b.specs.specs) if freely(b) else fixed(b)) for b in buckets), default=0)
+    found = [group for bucket in buckets for group in _split(bucket, _count(bucket, fixed, freely, room, steps))]
+    if sum(len(group.specs) for group in found) < len(specs):
+        text = "layers whose pages come in different numbers fall out of the groups"
+        raise Refused("AssertionError", text, function="_get_packed_kv_cache_groups")
+    return found
+
+
+def _buckets(specs: Specs, steps: Steps) -> list[Bucket]:
+    """Each layer with the first bucket whose first layer needs as many slots."""
+    found: list[dict[str, LayerSpec]] = []
+    for layer, spec in specs.items():
+        home = next((bucket for bucket in found if same_slots(next(iter(bucket.values())), spec, steps)), None)
+        if home is None:
+            home = {}
+            found.append(home)
+        home[layer] = spec
+    return [_bucket(one, steps) for one in found]
+
+
+def _bucket(specs: Specs, steps: Steps) -> Bucket:
+    by_page: dict[int, list[str]] = {}
+    for layer, spec in specs.items():
+        by_page.setdefault(steps.page(spec), []).append(layer)
+    return Bucket(UniformTypeSpecs(next(iter(specs.values())).block_size, tuple(specs.items())), by_page)
+
+
+def _repeats(buckets: Sequence[Bucket]) -> int | None:
+    """Repeats of the pattern in each group, so that least is padded; None where no pattern mixes pages."""
+    least = max((b.repeats for b in buckets if b.balanced and len(b.by_page) > 1), default=0)
+    return least_padding([b.repeats for b in buckets if b.balanced], least) if least else None
+
+
+def _count(
+    bucket: Bucket, fixed: Callable[[Bucket], int], freely: Callable[[Bucket], bool], room: int, steps: Steps
+) -> int:
+    """Groups of a bucket: as many as its pattern asks for, and where it splits freely as the block has room for."""
+    if not (room and freely(bucket)):
+        return fixed(bucket)
+    states = max(room // steps.page(bucket.first), 1)
+    return max(fixed(bucket), -(-len(bucket.specs.specs) // states))
+
+
+def _split(bucket: Bucket, count: int) -> list[UniformTypeSpecs]:
+    """A bucket's repeats dealt out in turn."""
+    if count == 1:
+        return [bucket.specs]
+    by_layer = bucket.specs.by_layer
+    pattern = list(zip(*bucket.by_page.values(), strict=False))
+    groups = [[layer for repeat in pattern[i::count] for layer in repeat] for i in range(count)]
+    return [
+        UniformTypeSpecs(bucket.specs.block_size, tuple((layer, by_layer[layer]) for layer in layers))
+        for layers in groups
+    ]
