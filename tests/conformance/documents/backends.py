@@ -2,9 +2,12 @@
 
 LEVELS = ("NEVER", "UNIFORM_SINGLE_TOKEN_DECODE", "UNIFORM_BATCH", "ALWAYS")
 HEADS = ("num_blocks", "num_kv_heads", "block_size", "2*head_size")
+BLOCKS_FIRST = ("num_blocks", 2, "block_size", "num_kv_heads", "head_size")
 SHAPES = (
+    BLOCKS_FIRST,
+    BLOCKS_FIRST,
+    BLOCKS_FIRST,
     HEADS,
-    ("num_blocks", 2, "block_size", "num_kv_heads", "head_size"),
     (2, "num_blocks", "block_size", "num_kv_heads", "head_size"),
     ("num_blocks", 2, "num_kv_heads", "block_size", "head_size"),
     (2, "num_blocks", "num_kv_heads", "block_size", "head_size"),

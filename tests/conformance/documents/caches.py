@@ -13,7 +13,7 @@ def cache(choose):
     if choose.chance(12):
         add_sharing(choose, document, groups)
     if choose.chance(10):
-        specs.spoilt(choose, choose.pick(groups)["kv_cache_spec"])
+        specs.spoilt(choose, first_spec([choose.pick(groups)]))
     blocks = document["kv_cache_config"]["num_blocks"]
     if choose.chance(25):
         place = stretched if choose.facts.standardised else choose.pick((by_rule, shuffled, packed))
@@ -30,7 +30,7 @@ def cache(choose):
 def with_groups(choose, more_blocks=(2, 3, 4, 6)):
     """(document, its groups), the groups' layers placed by the engine's rule."""
     document = choose.beginning()
-    own = backends.own(choose) if choose.chance(35) else {}
+    own = backends.own(choose) if choose.chance(45) else {}
     groups = group_list(choose, own)
     page = max(page_bytes(group["kv_cache_spec"]) for group in groups)
     fitting = [blocks for blocks in more_blocks if blocks * page <= MOST_BYTES] or [2]
@@ -51,8 +51,8 @@ def group_list(choose, own):
     latent = choose.chance(15)
     pool = choose.facts.on(choose.platform, choose.facts.latent if latent else choose.facts.plain)
     used = [choose.pick(pool) for _ in range(choose.number(1, 3))]
-    if choose.platform == "rocm" and not latent and choose.chance(50):
-        used.append("ROCM_ATTN")
+    if not latent and choose.chance(40):
+        used[choose.number(0, len(used) - 1)] = "ROCM_ATTN"
     geometry = specs.Geometry(choose, used)
     used = [choose.pick(tuple(own)) if own and choose.chance(60) else backend for backend in used]
     groups = []
@@ -68,7 +68,7 @@ def group_list(choose, own):
         spec = specs.states(choose, page_bytes(groups[0]["kv_cache_spec"]), geometry.block_size)
         groups.insert(choose.number(0, len(groups)), {"layer_names": names(choose, "m"), "kv_cache_spec": spec})
     if choose.chance(8):
-        wrap_uniform(choose, groups[0])
+        wrap_uniform(choose, next(group for group in groups if "backend" in group))
     return groups
 
 
@@ -96,7 +96,7 @@ def wrap_uniform(choose, group):
 
 def add_sharing(choose, document, groups):
     """A layer that uses another's cache, named in the target's group or not."""
-    group = choose.pick(groups)
+    group = choose.pick([group for group in groups if "backend" in group])
     document["shared_kv_cache_layers"] = {"k.0": choose.pick(layers(group))}
     if choose.chance(40):
         group["layer_names"].append("k.0")

@@ -50,6 +50,8 @@ def strategy(make, facts, places):
 
 def page_bytes(spec):
     """Bytes of a page of a spec without quantisation, near enough to size allocations with."""
+    if "kv_cache_specs" in spec:
+        return sum(map(page_bytes, spec["kv_cache_specs"].values()))
     if spec.get("page_size_padded"):
         return spec["page_size_padded"]
     if "shapes" in spec:

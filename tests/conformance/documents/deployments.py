@@ -83,6 +83,7 @@ def latent_kinds(choose):
 def memory(choose, layers, longest):
     """Bytes for each of one to three workers: plenty, just enough or too few."""
     page = max(page_bytes(spec) for spec in layers.values())
-    blocks = choose.pick((longest // 16 * 3 + 40, 2000, 300, 50, 10, 3, 1, 0))
+    plenty = longest // 16 * 4 + 1000
+    blocks = choose.pick((plenty, plenty + 333, plenty * 7, plenty, plenty, 300, 50, 3, 0))
     first = page * len(layers) * blocks + choose.pick((0, 1, 12345))
     return [max(0, first - choose.pick((0, page, first // 2)) * worker) for worker in range(choose.pick((1, 1, 2, 3)))]

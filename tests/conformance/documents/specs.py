@@ -81,10 +81,10 @@ def latent(choose, geometry):
     there = tuple(name for name in LATENT if name in choose.facts.spec_fields)
     head_size = choose.pick((576, 576, 320, 128, 512))
     spec = {"kind": choose.pick(there), "block_size": geometry.block_size, "num_kv_heads": 1, "head_size": head_size}
-    return completed(choose, {**spec, "dtype": geometry.dtype}, odd=20)
+    return completed(choose, {**spec, "dtype": geometry.dtype}, odd=10)
 
 
-def completed(choose, spec, odd=8):
+def completed(choose, spec, odd=3):
     """A spec with what its class needs, and now and then with a field that most leave out."""
     required, optional = choose.facts.spec_fields[spec["kind"]]
     spec.update({field: choose.pick(REQUIRED[field]) for field in required if field in REQUIRED})
