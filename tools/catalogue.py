@@ -4,24 +4,28 @@
 
 Asked of the vLLM that this Python imports; neither its compiled parts nor a device are needed (`pretend.py`). Each
 platform and compute capability is asked by a process of its own (`observe.py`), for many answers are settled when a
-module is imported. An answer that is not the same everywhere becomes rules; where it hangs on more than the device, the
-rule behind it stands here, and has to agree with what was observed.
+module is imported. An answer that is not the same everywhere becomes rules (`varying.py`); where it hangs on more than
+the device, the rule behind it is read by hand (`kernel_blocks.py`, `packing.py`, `support.py`).
 """
 
 import dataclasses
-import inspect
 import json
 import pathlib
 import subprocess
 import sys
 
 import pretend
+from kernel_blocks import block_sizes, quant_modes
+from packing import TURBOQUANT, customized
 from selection import selection
+from support import FLASH_ATTN_VERSIONS, cudagraph
+from varying import condition, rules
 
 PLACES = (
     ("cuda", "8.0"), ("cuda", "9.0"), ("cuda", "10.0"), ("cuda", "12.0"), ("rocm", "9.4"), ("rocm", "9.5"),
     ("xpu", None), ("cpu", None),
 )  # fmt: skip
+
 OBSERVE = pathlib.Path(__file__).with_name("observe.py")
 
 
@@ -79,43 +83,6 @@ CAPABILITIES = (
     "capabilities_accepted",
 )
 
-
-def condition(places):
-    """The platforms and compute capabilities of a group of observations as conditions, one a platform.
-
-    A CUDA observation stands for its whole family: vLLM asks for families nearly everywhere, and no release has two
-    answers of one family among the observed ones.
-    """
-    found = {}
-    for place in places:
-        found.setdefault(place["platform"], []).append(place["capability"])
-    for platform, capabilities in found.items():
-        if platform == "cuda":
-            families = [int(c.split(".")[0]) for c in capabilities]
-            yield {"platform": platform, "capability_family": families}
-        elif platform == "rocm" and len(capabilities) == 1:
-            yield {"platform": platform, "capability": capabilities}
-        else:
-            yield {"platform": platform}
-
-
-def rules(value):
-    """A fact that varies as rules, first match wins, the most often seen answer last and without a condition."""
-    if not (isinstance(value, dict) and "varies" in value):
-        return value
-    groups = sorted(value["varies"], key=lambda group: len(group["on"]))
-    found = [{"if": c, "value": group["value"]} for group in groups[:-1] for c in condition(group["on"])]
-    return {"rules": [*found, {"value": groups[-1]["value"]}]}
-
-
-# The facts hold straight lines through what was observed; these are the functions behind the lines that are not whole
-# numbers everywhere. A TurboQuant slot is packed keys and values with their scales, rounded up to an even size.
-TURBOQUANT = {
-    "TURBOQUANT_K8V4": "(head_size+(4*head_size+7)//8+4+1)//2*2",
-    "TURBOQUANT_4BIT_NC": "((4*head_size+7)//8+2+(4*head_size+7)//8+4+1)//2*2",
-    "TURBOQUANT_K3V4_NC": "((3*head_size+7)//8+2+(4*head_size+7)//8+4+1)//2*2",
-    "TURBOQUANT_3BIT_NC": "((3*head_size+7)//8+2+(3*head_size+7)//8+4+1)//2*2",
-}
 EXACT = {
     "9/16*head_size": "head_size//2+head_size//16",
     "1/2*head_size+4": "head_size//2+4",
@@ -187,230 +154,6 @@ def spec_classes(interface):
     return out
 
 
-# What `customize_spec` writes into a spec (0.28 on), by the class that defines it; the numbers that the facts hold for
-# one spec are these, evaluated. `requires` and `block_size_multiple` are what the class asserts, `refuses` what it
-# raises; `state_content_bytes` and `num_head_slots` are written where the spec is not packed yet.
-PER_TOKEN_HEAD = ["INT8_PER_TOKEN_HEAD", "FP8_PER_TOKEN_HEAD"]
-SYMMETRIC = "head_size==head_size_v"
-TWO_SLOTS = [
-    {"requires": SYMMETRIC, "num_head_slots": "2", "state_content_bytes": "num_kv_heads*head_size*itemsize"},
-]
-NOT_ALIKE = {"type": "ValueError", "text": "the two backends of a composite pack this spec differently"}
-ROWS = "state_content_size_bytes"
-CUSTOMIZED = {
-    "TurboQuantAttentionBackend": [
-        {"if": {"kv_quant_mode": [mode]}, "state_content_bytes": slot} for mode, slot in TURBOQUANT.items()
-    ],
-    "UltraQuantAttentionBackend": [
-        {"if": {"kv_quant_mode": ["ULTRAQUANT_4BIT"]}, "state_content_bytes": "2*(head_size//2+head_size//32)"}
-    ],
-    "TritonAttentionBackend": [
-        {
-            "if": {"kv_quant_mode": ["INT4_PER_TOKEN_HEAD"]},
-            "state_content_bytes": "head_size//2*itemsize+head_size_v//2*itemsize+8",
-        },
-        {
-            "if": {"kv_quant_mode": PER_TOKEN_HEAD},
-            "state_content_bytes": "head_size*itemsize+head_size_v*itemsize+8",
-        },
-    ],
-    "FlashInferBackend": [
-        {
-            "if": {"kv_quant_mode": ["NVFP4"]},
-            "requires": SYMMETRIC,
-            "num_head_slots": "2*num_kv_heads",
-            "state_content_bytes": "head_size//2*itemsize+head_size//16*itemsize",
-        }
-    ],
-    "MLACommonBackend": [
-        {"if": {"kv_quant_mode": ["INT4_PER_TOKEN_HEAD"]}, "state_content_bytes": "head_size//2*itemsize+8"},
-        {
-            "if": {"kv_quant_mode": PER_TOKEN_HEAD},
-            "state_content_bytes": "head_size*itemsize+8",
-        },
-    ],
-    "MiniMaxM3SparseMSABackend": [
-        {
-            "if": {"kv_quant_mode": ["NVFP4"]},
-            "num_head_slots": "2*num_kv_heads",
-            "state_content_bytes": "head_size//2*itemsize+head_size//16*itemsize",
-        }
-    ],
-    "RocmAttentionBackend": TWO_SLOTS,
-    "B12xPagedAttentionBackend": TWO_SLOTS,
-    "AiterFlashAttentionBackend": [{"block_size_multiple": 16}],
-    "RocmAiterUnifiedAttentionBackend": [{"block_size_multiple": 16}],
-    "RocmOctaveAttentionBackend": [
-        {
-            "if": {"kv_quant_mode": ["OCTAVE_K3V4", "OCTAVE_K3V3", "OCTAVE_K3V3_COMPACT"]},
-            "unknown": "its Octave slot hangs on the model's rotary dim",
-        }
-    ],
-    "TritonFlashAttentionBackend": [
-        {"if": {"kv_quant_mode": ["INT4_PER_TOKEN_HEAD", *PER_TOKEN_HEAD]}, "refuses": NOT_ALIKE},
-    ],
-    "TritonFlashInferBackend": [
-        {"if": {"kv_quant_mode": ["INT4_PER_TOKEN_HEAD", *PER_TOKEN_HEAD, "NVFP4"]}, "refuses": NOT_ALIKE},
-    ],
-    "Step5DSAAttentionBackend": [{"block_stride_alignment": "8n"}],
-    "FlashMLASparseBackend": [
-        {"if": {"kv_quant_mode": ["NONE"]}, "block_stride_alignment": ROWS},
-        {"if": {"platform": "cuda", "capability_family": [10]}, "block_stride_alignment": ROWS},
-        {"block_stride_alignment": "64n"},
-    ],
-}
-WHOLE_ROWS = (
-    "XPUMLASparseBackend",
-    "FlashAttnMLASparseBackend",
-    "FlashInferMLASparseSM90Backend",
-    "ROCMAiterMLASparseBackend",
-)
-"""Classes that keep blocks whole rows apart."""
-
-WHOLE_PAGES = ("_FlashInferMLASparseBackendBase", "FlashAttnMLASparseFA4Backend")
-"""Classes that keep blocks whole pages apart, of as many rows as their kernels read at once."""
-
-
-def customized(backend):
-    """The rules of the class that defines the backend's `customize_spec`, [] where that is the base class."""
-    owner = next((c.__name__ for c in backend.__mro__ if "customize_spec" in vars(c)), None)
-    if owner in (None, "AttentionBackend"):
-        return []
-    if owner in WHOLE_ROWS:
-        return [{"block_stride_alignment": ROWS}]
-    if owner in WHOLE_PAGES:
-        (page,) = backend.get_supported_kernel_block_sizes(None)
-        return [{"block_stride_alignment": f"{page.base}*{ROWS}"}]
-    return CUSTOMIZED[owner]
-
-
-LARGE_PAGES = {"platform": "cuda", "capability_family": [10], "q_heads_divisible": True, "q_heads_grouped": True}
-WITH_FA4 = {"attention_config.flash_attn_version": [None, 3, 4]}
-DENSE = {"quantized_kv_cache": False, "decode_context_parallel_size": 1}
-
-
-def block_sizes(row, backend):
-    """The kernel block sizes; where they hang on more than the device, the rule behind the observations.
-
-    FlashInfer offers large pages only to grouped queries; FlashAttention 4 has kernels of their own for heads of 256
-    on 10.x (by the spec, or by the model up to 0.30) and for FP8 heads of 512 on 9.x; sparse FlashMLA splits quantised
-    blocks on 10.x.
-    """
-    value = rules(row.get("supported_kernel_block_sizes"))
-    if row["name"] == "FLASHINFER" and isinstance(value, dict):
-        value["rules"][0]["if"] = LARGE_PAGES
-    if hasattr(backend, "_get_fa4_hd256_block_size"):
-        return {"rules": [*flash_attn_sizes(backend), {"value": ["16n"]}]}
-    if row["name"] == "TRITON_FLASH_ATTN":
-        flash_attn = sys.modules["vllm.v1.attention.backends.flash_attn"].FlashAttentionBackend
-        return {"rules": [*flash_attn_sizes(flash_attn), {"value": ["16n"]}]}
-    if row["name"] == "FLASHMLA_SPARSE" and takes_spec(backend):
-        modes = [mode for mode in quant_modes() if mode != "NONE"]
-        where = {"platform": "cuda", "capability_family": [10], "kv_quant_mode": modes}
-        return {"rules": [{"if": where, "value": [64]}, {"value": value}]}
-    return value
-
-
-def takes_spec(backend):
-    """Whether the kernel block sizes may hang on the spec (0.33)."""
-    return "kv_cache_spec" in inspect.signature(backend.get_supported_kernel_block_sizes).parameters
-
-
-def flash_attn_sizes(backend):
-    """The rules of FlashAttention's class, the general one left out."""
-    out = []
-    if takes_spec(backend):
-        out.append({"if": {"platform": "xpu"}, "value": ["64n"]})
-    if hasattr(backend, "_get_sm90_fa4_fp8_kv_block_size"):
-        spec = {"kv_quant_mode": ["FP8_PER_TENSOR"], "head_size": [512]}
-        out.append({"if": {"platform": "cuda", "capability_family": [9], **spec, **WITH_FA4}, "value": [64]})
-    head = {"head_size": [256], "head_size_v": [256]} if takes_spec(backend) else {"model_head_size": [256]}
-    out.append({"if": {"platform": "cuda", "capability_family": [10], **head, **DENSE, **WITH_FA4}, "value": [128]})
-    return out
-
-
-FLASH_ATTN_VERSIONS = [
-    {"if": {"platform": "xpu"}, "value": 2},
-    {"if": {"platform": "rocm"}, "value": None},
-    {"if": {"attention_config.flash_attn_version": "set"}, "value": "as set (3 is not taken on 10.x and up)"},
-    {"if": {"capability_family": 9}, "value": 3},
-    {"if": {"capability_family": 10}, "value": 4},
-    {"value": 2},
-]
-"""The FlashAttention that is chosen when its backend is imported (`get_flash_attn_version`)."""
-
-
-def flash_attn_support(row):
-    """FlashAttention's support by its version, read off the places that choose one."""
-    by_place = {}
-    for group in row["cudagraph"]["varies"]:
-        by_place.update({(p["platform"], p["capability"]): group["value"]["default"] for p in group["on"]})
-    always = [version for version, at in ((3, "9.0"), (4, "10.0")) if by_place["cuda", at] == "ALWAYS"]
-    found = [{"if": {"flash_attn_version": always if len(always) > 1 else always[0]}, "value": "ALWAYS"}]
-    if by_place["xpu", None] == "ALWAYS":
-        found.append({"if": {"platform": "xpu"}, "value": "ALWAYS"})
-    return {"rules": [*found, {"value": by_place["cuda", "8.0"]}]}
-
-
-UNCLAMPED = {"unclamped_window": True}
-"""A layer has a sliding window at which the model does not cut the ranges that attend both ways."""
-
-
-def flashinfer_support(backend):
-    """FlashInfer's CUDA graph support from 0.30 on, as rules, first match wins."""
-    module = sys.modules[backend.__module__]
-    single, uniform = "UNIFORM_SINGLE_TOKEN_DECODE", "UNIFORM_BATCH"
-    served = {"q_heads_divisible": True, "use_trtllm_attention": "unset", "trtllm_kernels": True}
-    out = [{"if": {"decode_context_parallel_size": ">1"}, "value": single}]
-    if hasattr(module, "_use_fa2_native_decode"):
-        out.append({"if": {"capability_family": [7, 8, None], "use_non_causal": False}, "value": uniform})
-        out.append({"if": {"capability_family": [7, 8, None]}, "value": single})
-        out.append({"if": {"capability": "9.0", "kv_quant_mode": ["NVFP4"]}, "value": single})
-    out.append({"if": {"capability": "9.0", **served, "xqa_head_size": True}, "value": uniform})
-    out.append({"if": {"capability_family": 12, **served, "xqa_head_size": True}, "value": uniform})
-    out.append({"if": {"capability_family": 10, **served, "use_non_causal": False}, "value": uniform})
-    return {"rules": [*out, {"value": single}]}
-
-
-def cudagraph(row, backend):
-    if row["name"] == "FLASHINFER" and hasattr(sys.modules[backend.__module__], "_is_xqa_head_dim_supported"):
-        return flashinfer_support(backend)
-    if row["cudagraph"].get("builder") == "CompositeAttentionMetadataBuilder":
-        return {"rules": [{"if": UNCLAMPED, "value": "NEVER"}, {"value": row["cudagraph"]["default"]}]}
-    if row["name"] == "FLASHINFER":
-        return flashinfer_before(backend)
-    if row["name"] in ("FLASH_ATTN", "FLASH_ATTN_DIFFKV"):
-        return flash_attn_support(row)
-    if "cases" in row["cudagraph"]:
-        return by_case(row["cudagraph"])
-    value = rules(row["cudagraph"])
-    if isinstance(value, dict) and "rules" in value:
-        return {"rules": [{**r, "value": r["value"]["default"]} for r in value["rules"]]}
-    return value["default"]
-
-
-def flashinfer_before(backend):
-    """FlashInfer's support up to 0.29; each release that asks for more names it in its function."""
-    source = inspect.getsource(backend.get_builder_cls().get_cudagraph_support)
-    single, uniform = "UNIFORM_SINGLE_TOKEN_DECODE", "UNIFORM_BATCH"
-    served = {"q_heads_divisible": True, "use_trtllm_attention": "unset", "trtllm_kernels": True}
-    out = [{"if": {"capability": "9.0"}, "value": single}]
-    if "family(120)" in source:
-        out.append({"if": {"capability_family": 12, "decode_context_parallel_size": ">1"}, "value": single})
-        out.append({"if": {"capability_family": 12, **served}, "value": uniform})
-    causal = {"use_non_causal": False} if "use_non_causal" in source else {}
-    out.append({"if": {"capability_family": 10, **served, **causal}, "value": uniform})
-    return {"rules": [*out, {"value": single}]}
-
-
-def by_case(observed):
-    """Support that hangs on one thing only."""
-    (fact,) = {key for case in observed["cases"] for key in case["when"]}
-    rest = [case for case in observed["cases"] if case["level"] != observed["default"]]
-    found = [{"if": {fact: case["when"][fact]}, "value": case["level"]} for case in rest]
-    return {"rules": [*found, {"value": observed["default"]}]}
-
-
 def entry(row, backend):
     """The catalogue's entry of one backend."""
     out = {"class": row["class"], "module": row["module"]}
@@ -444,20 +187,15 @@ def layouts(row):
 def legacy_layouts(row, backend):
     """The backend's own shape and stride orders (up to 0.28)."""
     orders = row["stride_order"]
+    with_layers = {layout: orders[f"{layout}+layers"] for layout in ("NHD", "HND")}
     return {
         "kv_cache_shape": shape_rules(row["kv_cache_shape"], refused_block_sizes(backend)),
         "kv_cache_stride_order": {layout: orders[layout] for layout in ("NHD", "HND")},
         "indexes_kv_by_block_stride": {
             layout: orders[f"{layout} indexes_kv_by_block_stride"] for layout in ("NHD", "HND")
         },
+        **({"kv_cache_stride_order_with_layers": with_layers} if any(with_layers.values()) else {}),
     }
-
-
-def quant_modes():
-    """The names of the quantisation modes, aliases too, with their numbers."""
-    import vllm.v1.kv_cache_interface as interface
-
-    return {mode: member.value for mode, member in interface.KVQuantMode.__members__.items()}
 
 
 def classes():

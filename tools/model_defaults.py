@@ -3,7 +3,9 @@
 Facts are read off the configuration classes of transformers and of the vLLM that is first on PYTHONPATH; a value that
 follows from others (`head_dim` from the hidden size) is left to the rules. Run it in an environment with both:
 
-    PYTHONPATH=VLLM_FOLDER python tools/model_defaults.py kvinspect/models/defaults.json
+    PYTHONPATH=VLLM_FOLDER python tools/model_defaults.py kvinspect/models/defaults.json [OTHER.json ...]
+
+OTHER files were written the same way with other versions of both; model types that they have alone are taken over.
 """
 
 import contextlib
@@ -18,7 +20,7 @@ WANTED = re.compile(
     r"attn_type|attn_layer|attention_chunk|mamba|ssm|conv|linear_|index_|lora_rank|_dim$|types|pattern|interval|period|"
     r"offset|chunk|state_|expand|d_inner|d_model|block|compress|is_encoder|is_causal|is_decoder|causal|hybrid|mtp|nextn|"
     r"sliding|multi_query|new_decoder|num_experts|n_routed|^n_groups|^dtype|canvas|bidirectional|time_step_rank|alibi|n_positions|max_target|"
-    r"max_source|conv_L|rswa|shared|d_state|d_conv|ngroups|group"
+    r"max_source|cycles|conv_L|rswa|shared|d_state|d_conv|ngroups|group"
 )
 UNWANTED = re.compile(
     r"dropout|token|bias|norm|init|prob|_act|loss|vision|image|audio|mask|label|beam|return|output_|topk_|vocab|eps|_std|"
@@ -79,25 +81,47 @@ def followers(cls, base):
     return follow, {k: v for k, v in copies.items() if k in follow}
 
 
-def entry_of(cls):
+def entry_of(cls, classes):
+    """What is known of a class; classes of nested configurations that have no name yet get one in `classes`."""
     base = made(cls)
     if base is None:
         return None
     follow, copies = followers(cls, base)
-    values, parts = {}, {}
+    values, parts, filled = {}, {}, {}
     for name, value in fields(base).items():
         if hasattr(value, "to_dict") and name in ARCHITECTURE_PARTS:
-            parts[name] = value.model_type
+            parts[name] = value.model_type or f"{cls.model_type}.{name}"
+            classes.setdefault(parts[name], type(value))
+            filled[name] = own_values(cls, name, value)
         elif name not in follow and wanted(name) and plain(value) and value is not None:
             values[name] = value
     names = {k: v for k, v in getattr(cls, "attribute_map", {}).items() if wanted(k)}
     copies = {k: v for k, v in copies.items() if wanted(k)}
-    named = (("values", values), ("names", names), ("parts", parts), ("copies", copies))
+    filled = {name: found for name, found in filled.items() if found}
+    named = (("values", values), ("names", names), ("parts", parts), ("filled", filled), ("copies", copies))
     return {key: value for key, value in named if value}
+
+
+def own_values(cls, name, value):
+    """What a class puts into a nested configuration that says little, where the nested class alone would not."""
+    alone = made(type(value))
+    terse = made(cls, **{name: {"model_type": value.model_type}})
+    inner = getattr(terse, name, None)
+    if alone is None or not hasattr(inner, "to_dict"):
+        return {}
+    mine, theirs = fields(inner), fields(alone)
+    return {k: v for k, v in mine.items() if wanted(k) and plain(v) and v is not None and theirs.get(k) != v}
 
 
 def wanted(name):
     return WANTED.search(name) and not UNWANTED.search(name) and name not in NEVER
+
+
+def worth(name, entry):
+    """Whether a model type is one of a language model, or holds one."""
+    seen = ("vision", "vit", "ocr_det", "doclayout", "detr", "clip_", "audio_encoder", "d_fine", "resnet", "regnet")
+    text = "num_attention_heads" in json.dumps(entry) and not any(word in name for word in seen)
+    return text or "parts" in entry or "causal" in entry
 
 
 def main():
@@ -122,13 +146,17 @@ def main():
         with contextlib.suppress(Exception):
             cls = getattr(own, name)
             if getattr(cls, "model_type", ""):
-                classes[cls.model_type] = cls
+                classes.setdefault(cls.model_type, cls)
     for model_type in _CONFIG_REGISTRY:
         with contextlib.suppress(Exception):
             classes[model_type] = _CONFIG_REGISTRY[model_type]
     found = {}
-    for model_type, cls in sorted(classes.items()):
-        entry = entry_of(cls)
+    todo = sorted(classes)
+    while todo:
+        model_type = todo.pop(0)
+        before = set(classes)
+        entry = entry_of(classes[model_type], classes)
+        todo += sorted(set(classes) - before)
         if entry is None:
             print("no default instance of", model_type, file=sys.stderr)
             entry = {}
@@ -139,6 +167,10 @@ def main():
             if name:
                 entry[key] = name
         found[model_type] = entry
+    for other in sys.argv[2:]:
+        found = {**json.loads(pathlib.Path(other).read_text(encoding="utf-8")), **found}
+    nested = {part for entry in found.values() for part in entry.get("parts", {}).values()}
+    found = {name: entry for name, entry in sorted(found.items()) if name in nested or worth(name, entry)}
     rows = [f"{json.dumps(k)}: {json.dumps(v, sort_keys=True)}" for k, v in found.items()]
     pathlib.Path(sys.argv[1]).write_text("{\n" + ",\n".join(rows) + "\n}\n", encoding="utf-8")
 

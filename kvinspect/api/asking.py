@@ -14,6 +14,7 @@ from kvinspect.engine import releases
 from kvinspect.engine.answer import Setting
 from kvinspect.engine.refusal import Unknown
 from kvinspect.engine.releases import Release
+from kvinspect.engine.runners import Choice, choose
 from kvinspect.engine.situation import DEFAULT_CAPABILITY
 from kvinspect.engine.unknown import unknown_names
 from kvinspect.geometry.runs import Intricate
@@ -41,15 +42,15 @@ def ask(origin: Origin, key: str, command: str, engine: str | None, num_blocks: 
     """A document with the key that a command needs, and the release whose rules apply."""
     loaded = load(origin)
     loaded.require(key, command)
-    _known_runner(loaded)
     with placed(loaded):
         called, version, why = releases.chosen(engine, loaded.model.engine)
-    release = releases.release(version)
+    runner = choose(loaded, version)
+    release = releases.release(version, runner.runner)
     unknown = [name.problem for name in unknown_names(loaded, release)]
     if unknown:
         raise DocumentError(loaded.source.placed(unknown))
-    setting = _setting(loaded, called, version, why, loaded.num_blocks if num_blocks is None else num_blocks)
-    return Asked(loaded, release, setting)
+    setting = _setting(loaded, called, version, why, runner)
+    return Asked(loaded, release, setting if num_blocks is None else setting._replace(num_blocks=num_blocks))
 
 
 def release_of(engine: str | None) -> tuple[str, Release]:
@@ -72,26 +73,20 @@ def placed(document: Document | None) -> Iterator[None]:
         raise document.error(problem) from None
 
 
-def _known_runner(document: Document) -> None:
-    runner = document.model.model_runner
-    if runner != "v2":
-        hint = "kvinspect knows vllm/v1/worker/gpu (v2) only, so nothing can be said about this document"
-        problem = Problem(("model_runner",), expected="v2", found=f'"{runner}"', hint=hint, kind="unknown-runner")
-        raise document.error(problem)
-
-
-def _setting(document: Document, called: str, version: str, why: str, num_blocks: int) -> Setting:
+def _setting(document: Document, called: str, version: str, why: str, runner: Choice) -> Setting:
     model = document.model
     return Setting(
         source=document.source.name,
         engine=called,
         release=version,
         engine_source=why,
-        model_runner=model.model_runner,
+        model_runner=runner.runner,
+        model_runner_source=runner.source,
+        model_runner_why=runner.why,
         platform=model.platform,
         device_capability=model.device_capability or DEFAULT_CAPABILITY[model.platform],
         kv_cache_layout=model.kv_cache_layout,
-        num_blocks=num_blocks,
+        num_blocks=document.num_blocks,
     )
 
 

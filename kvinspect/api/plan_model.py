@@ -5,11 +5,12 @@ from __future__ import annotations
 import pathlib
 from collections.abc import Callable, Mapping, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from kvinspect.api.asking import load
 from kvinspect.api.plan import plan
 from kvinspect.api.specs import load_model, specs
+from kvinspect.models.answer import SpecsAnswer, as_served, scheduler_defaults
 from kvinspect.models.arguments import engine_arguments
 from kvinspect.models.config import Model
 from kvinspect.models.memory import DEFAULT_UTILISATION, Memory, estimated, parse_size
@@ -17,9 +18,6 @@ from kvinspect.models.weights import Weights, weights_of
 from kvinspect.planning.answer import BackendChoice, ModelOrigin, PlanAnswer
 from kvinspect.planning.inspection import in_order
 from kvinspect.planning.sweep import Axis, SweepAnswer, point_of, points
-
-if TYPE_CHECKING:
-    from kvinspect.models.answer import SpecsAnswer
 
 Progress = Callable[[int, int], None]
 
@@ -56,7 +54,9 @@ class ModelPlan(NamedTuple):
             BackendChoice(one.backend, one.why, tuple((other.backend, other.reasons) for other in one.passed_over))
             for one in seen
         ]
-        facts = (setting.architecture.name, setting.dtype, f"cache {setting.cache_dtype}", *ranks)
+        batched, seqs = scheduler_defaults(setting)
+        batch = f"batches of {batched:,} tokens and {seqs:,} sequences"
+        facts = (setting.architecture.name, setting.dtype, f"cache {setting.cache_dtype}", *ranks, batch)
         return ModelOrigin(facts, self.memory.how, tuple(backends))
 
     def to_dict(self) -> dict[str, Any]:
@@ -76,19 +76,24 @@ def plan_model(
 ) -> ModelPlan:
     """The plan of a model under engine arguments named as vLLM's, with `memory` bytes for the cache of each worker.
 
+    Batches are those that `vllm serve` takes where the arguments do not say; Python's `LLM` takes larger ones.
+
     Raises DocumentError where the config.json or an argument cannot be used, or the architecture is not known.
     """
     memory = Memory(memory, "given") if isinstance(memory, int) else memory
     loaded = model if isinstance(model, Model) else load_model(model)
     arguments = engine_arguments(engine_args)
     stages = tuple(
-        specs(
-            loaded,
-            engine=engine,
-            platform=platform,
-            device_capability=device_capability,
-            engine_args=arguments,
-            stage=stage,
+        as_served(
+            specs(
+                loaded,
+                engine=engine,
+                platform=platform,
+                device_capability=device_capability,
+                engine_args=arguments,
+                stage=stage,
+            ),
+            memory.gpu,
         )
         for stage in range(arguments.pipeline_parallel_size)
     )
@@ -130,7 +135,8 @@ def memory_of(budget: Budget, arguments: Mapping[str, Any], folder: pathlib.Path
     """Bytes for the cache of one worker. Raises NoMemory where nothing says how much, ValueError for no size."""
     exact = budget.available or arguments.get("kv_cache_memory_bytes")
     if exact is not None:
-        return Memory(parse_size(str(exact)), "given")
+        gpu = parse_size(budget.gpu) if budget.gpu is not None else None
+        return Memory(parse_size(str(exact)), "given", gpu=gpu)
     if budget.gpu is not None:
         return _estimate(budget, arguments, folder)
     if arguments.get("num_gpu_blocks_override") is not None:

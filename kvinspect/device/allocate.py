@@ -70,6 +70,7 @@ _OPERATIONS: dict[str, Callable[..., Any]] = {
     "view": lambda tensor, dtype, shape: tensor.view(shape),
     "view_dtype": lambda tensor, dtype, itemsize: tensor.view(dtype),
     "slice": lambda tensor, dtype, dim, start, stop: tensor[(slice(None),) * dim + (slice(start, stop),)],
+    "select": lambda tensor, dtype, dim, index: tensor.select(dim, index),
     "permute": lambda tensor, dtype, order: tensor.permute(order),
     "transpose": lambda tensor, dtype, first, second: tensor.transpose(first, second),
     "as_strided": lambda tensor, dtype, *numbers: tensor.as_strided(*numbers),

@@ -76,6 +76,13 @@ class _Layers:
         shared = raw.get("shared_kv_cache_layers")
         pairs = shared.items() if isinstance(shared, Mapping) else ()
         self.shared = {a: (str(k), t) for k, t in pairs if _is_word(k) for a in self._shared_names(k)}
+        self.encoder_only = {
+            layer
+            for _, row, layers in self.groups
+            if isinstance(spec := row.get("kv_cache_spec"), Mapping) and kind_of(spec) == "encoder_only_attention"
+            for layer, _ in layers
+        }
+        """Whether they have a cache is up to the model runner."""
         self.group_of = {layer: i for i, row in enumerate(self.groups) for layer, _ in row[2]}
 
     def _shared_names(self, key: str) -> tuple[str, ...]:
@@ -116,7 +123,7 @@ class _Layers:
                     yield self._unknown(layer, path)
                 seen.add(layer)
         for layer, path in ((layer, path) for _, _, layers in self.groups for layer, path in layers):
-            if layer not in seen and layer not in self.shared:
+            if layer not in seen and layer not in self.shared and layer not in self.encoder_only:
                 yield Problem(path, message=f"no tensor holds the layer {layer}", kind="misplaced-layer")
 
     def in_attention_groups(self) -> Iterator[Problem]:

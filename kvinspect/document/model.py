@@ -187,6 +187,13 @@ class EncoderGroupEntry(Entry):
 
 
 @dataclass(slots=True, kw_only=True, eq=False, repr=False)
+class PassEntry(Entry):
+    """Of vLLM's `PassConfig` what the choice of a model runner hangs on."""
+
+    enable_sp: Annotated[Flag, Rule("sequence parallelism")] = False
+
+
+@dataclass(slots=True, kw_only=True, eq=False, repr=False)
 class CompilationEntry(Entry):
     """Of vLLM's `CompilationConfig` what decides about CUDA graphs."""
 
@@ -196,6 +203,17 @@ class CompilationEntry(Entry):
     use_inductor_graph_partition: Flag = False
     cudagraph_capture_sizes: list[Positive] | None = None
     max_cudagraph_capture_size: Positive | None = None
+    pass_config: PassEntry = field(default_factory=PassEntry)
+
+
+@dataclass(slots=True, kw_only=True, eq=False, repr=False)
+class DraftEntry(Entry):
+    """Of a draft model's configuration what the choice of a model runner hangs on."""
+
+    architectures: list[Word] = field(default_factory=list)
+    layer_types: Annotated[list[Word], Rule("as in its config.json, for instance sliding_attention")] = field(
+        default_factory=list
+    )
 
 
 @dataclass(slots=True, kw_only=True, eq=False, repr=False)
@@ -205,6 +223,10 @@ class SpeculativeEntry(Entry):
     num_speculative_tokens: NotNegative = 0
     method: Word | None = None
     use_eagle: Flag = False
+    parallel_drafting: Flag = False
+    use_heterogeneous_vocab: Flag = False
+    enable_adaptive_verification: Flag = False
+    draft_model_config: DraftEntry = field(default_factory=DraftEntry)
 
 
 @dataclass(slots=True, kw_only=True, eq=False, repr=False)
@@ -228,6 +250,16 @@ class ModelEntry(Entry):
     max_model_len: Positive = 4096
     original_max_model_len: Annotated[int, Rule(strict=True, ge=-1)] | None = None
     model_type: Word | None = None
+    architectures: Annotated[list[Word] | None, Rule("as in the model's config.json")] = None
+    runner_type: Literal["generate", "pooling", "draft"] | None = None
+    is_moe: Annotated[Flag | None, Rule("whether it is a mixture of experts")] = None
+    is_hybrid: Annotated[Flag | None, Rule("attention and state-space layers; absent: as the specs say")] = None
+    is_attention_free: Annotated[Flag | None, Rule("absent: as the specs say")] = None
+    is_diffusion: Flag | None = None
+    logits_processors: list[Word] | None = None
+    logprobs_mode: Word | None = None
+    enable_prompt_embeds: Flag = False
+    enable_return_routed_experts: Flag = False
 
 
 @dataclass(slots=True, kw_only=True, eq=False, repr=False)
@@ -245,6 +277,7 @@ class CacheEntry(Entry):
 
     mamba_cache_mode: MambaCacheMode = "none"
     block_size: Positive | None = None
+    kv_sharing_fast_prefill: Flag = False
 
 
 @dataclass(slots=True, kw_only=True, eq=False, repr=False)
@@ -255,6 +288,9 @@ class ParallelEntry(Entry):
     prefill_context_parallel_size: Positive = 1
     tensor_parallel_size: Positive = 1
     pipeline_parallel_size: Positive = 1
+    distributed_executor_backend: Word | None = None
+    enable_dbo: Flag = False
+    enable_elastic_ep: Flag = False
 
 
 @dataclass(slots=True, kw_only=True, eq=False, repr=False)
@@ -313,7 +349,9 @@ class DocumentModel(Entry):
     """An inspection document."""
 
     engine: Annotated[Version | None, Rule("the vLLM release whose rules apply, for instance 0.27")] = None
-    model_runner: Literal["v2", "v1", "auto"] = "v2"
+    model_runner: Annotated[Literal["v2", "v1", "auto"], Rule("auto: the one that the release picks for the model")] = (
+        "auto"
+    )
     platform: Platform = "cuda"
     device_capability: Annotated[Capability | None, Rule("for instance 9.0; on ROCm 9.4 is gfx942")] = None
     cache_dtype: Annotated[Word, Rule("--kv-cache-dtype")] = "auto"
@@ -333,6 +371,8 @@ class DocumentModel(Entry):
     cache_config: CacheEntry = field(default_factory=CacheEntry)
     parallel_config: ParallelEntry = field(default_factory=ParallelEntry)
     kv_transfer_config: TransferEntry = field(default_factory=TransferEntry)
+    ec_transfer_config: Annotated[dict[Word, Any] | None, Rule("the encoder cache connector")] = None
+    lora_config: dict[Word, Any] | None = None
     backends: Annotated[dict[Word, BackendEntry], Rule("out-of-tree backends by name")] = field(default_factory=dict)
     multimodal: MultimodalEntry | None = None
     kv_cache_specs: Annotated[

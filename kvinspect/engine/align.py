@@ -28,6 +28,8 @@ class TensorOutcome:
     views: dict[str, LayerView]
     decisions: dict[str, str] = field(default_factory=dict)
     refusal: Refused | None = None
+    deed: str = ""
+    """What the step did, where the decision alone does not say it."""
 
 
 class Subject(NamedTuple):
@@ -45,14 +47,14 @@ Alignment = Callable[[Tensor, Subject], TensorOutcome]
 
 def align_mixed(tensor: Tensor, subject: Subject) -> TensorOutcome:
     """Where views of block dim 0 and of block dim 1 share an allocation, move the former onto K/V-first storage."""
-    outcome = _start(tensor, subject)
+    outcome = start(tensor, subject.views)
     dims = {subject.block_dims[layer] for layer in tensor.shared_by if layer in subject.block_dims}
     aligned_already = not subject.page_aligned.isdisjoint(tensor.shared_by)
     if tensor.block_stride > 0 or not {0, 1} <= dims or aligned_already:
         return outcome
     for layer in tensor.shared_by:
         if subject.block_dims.get(layer) == 0 and outcome.refusal is None:
-            _try(outcome, layer, onto_kv_first)
+            attempt(outcome, layer, onto_kv_first)
     return outcome
 
 
@@ -74,16 +76,16 @@ def onto_kv_first(view: StridedView) -> StridedView | None:
 
 def align_hybrid(tensor: Tensor, subject: Subject) -> TensorOutcome:
     """In a model with state-space layers, move every K/V-first view onto blocks-first storage (0.25, 0.26)."""
-    outcome = _start(tensor, subject)
+    outcome = start(tensor, subject.views)
     for layer in tensor.shared_by:
         dim = subject.block_dims.get(layer, 0)
         if dim == 0:
             continue
         if dim != 1:
             text = f"beside state-space layers the blocks have to be in dim 0 or 1, and {layer} has them in dim {dim}"
-            _refuse(outcome, layer, Refused("AssertionError", text, function="_update_hybrid_attention_layout"))
+            refuse(outcome, layer, Refused("AssertionError", text, function="_update_hybrid_attention_layout"))
         elif subject.views[layer].parts[0].view.shape[0] == 2:
-            _try(outcome, layer, onto_blocks_first)
+            attempt(outcome, layer, onto_blocks_first)
     return outcome
 
 
@@ -96,20 +98,23 @@ def onto_blocks_first(view: StridedView) -> StridedView:
     return view.as_strided(view.shape, (block, 2 * block, *view.stride[2:]))
 
 
-def _start(tensor: Tensor, subject: Subject) -> TensorOutcome:
-    return TensorOutcome({layer: subject.views[layer] for layer in tensor.shared_by if layer in subject.views})
+def start(tensor: Tensor, views: Mapping[str, LayerView]) -> TensorOutcome:
+    """The views on an allocation, nothing decided yet."""
+    return TensorOutcome({layer: views[layer] for layer in tensor.shared_by if layer in views})
 
 
-def _try(outcome: TensorOutcome, layer: str, move: Callable[[StridedView], StridedView | None]) -> None:
+def attempt(
+    outcome: TensorOutcome, layer: str, move: Callable[[StridedView], StridedView | None], function: str = FUNCTION
+) -> None:
     """Move a layer's view and note what came of it; `unchanged` where the view already lay so."""
     part = outcome.views[layer].parts[0]
     try:
         moved = move(part.view)
     except Refused as refused:
-        _refuse(outcome, layer, refused)
+        refuse(outcome, layer, refused, function)
         return
     except ViewError as error:
-        _refuse(outcome, layer, Refused("RuntimeError", str(error)))
+        refuse(outcome, layer, Refused("RuntimeError", str(error)), function)
         return
     if moved is None:
         outcome.decisions[layer] = SKIPPED
@@ -120,7 +125,9 @@ def _try(outcome: TensorOutcome, layer: str, move: Callable[[StridedView], Strid
         outcome.decisions[layer] = RESTRIDED
 
 
-def _refuse(outcome: TensorOutcome, layer: str, refused: Refused) -> None:
-    refused.stage, refused.function = "align", refused.function or FUNCTION
-    outcome.decisions[layer] = REFUSED
+def refuse(outcome: TensorOutcome, layer: str | None, refused: Refused, function: str = FUNCTION) -> None:
+    """Note a refusal on an allocation; `layer` is None where it is about a layer without a view of its own."""
+    refused.stage, refused.function = "align", refused.function or function
+    if layer is not None:
+        outcome.decisions[layer] = REFUSED
     outcome.refusal = outcome.refusal or refused

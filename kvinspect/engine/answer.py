@@ -200,6 +200,9 @@ class Setting(NamedTuple):
     device_capability: str | None
     kv_cache_layout: str | None
     num_blocks: int
+    model_runner_source: str = "document"
+    """`document`, `release` (what the release picks for the model) or `default` (not enough is known of it)."""
+    model_runner_why: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """The setting as JSON."""

@@ -109,6 +109,16 @@ class Backend(NamedTuple):
             raise Refused("ValueError", text, function="_reshape_attention_kv_cache")
         return tuple(order)
 
+    def order_with_layers(self, layout: str, ndim: int) -> tuple[int, ...]:
+        """The dims of `[layers, …]` in memory order. Raises Refused where the backend's order has other dims."""
+        order = self.entry.get("kv_cache_stride_order_with_layers", {}).get(layout)
+        if order is None:
+            return tuple(range(ndim))
+        if len(order) != ndim:
+            text = f"{self.name}'s stride order has {len(order)} dims, its KV cache shape with layers {ndim}"
+            raise Refused("AssertionError", text, function="get_kv_cache_stride_order")
+        return tuple(order)
+
     def takes_kernel_block(self, size: int) -> bool:
         """Whether the kernels run on blocks of `size` tokens."""
         return fits(size, self.kernel_block_sizes)

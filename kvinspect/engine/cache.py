@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from kvinspect.document.document import Document, Tensor
-from kvinspect.engine import groups, kernel_blocks, placement, reshape
+from kvinspect.engine import across_layers, encoder_only, groups, kernel_blocks, placement, reshape
 from kvinspect.engine.backends import Backend, Backends
 from kvinspect.engine.groups import AttentionGroup, KVCacheGroup, LayerBackends
 from kvinspect.engine.pages import page_size_bytes
@@ -43,6 +43,9 @@ class Cache:
     attention: tuple[tuple[AttentionGroup, ...], ...] = ()
     kernel_block_sizes: tuple[int, ...] = ()
     shaper: reshape.Reshaper = field(init=False)
+    places: Mapping[str, Place] = field(default_factory=dict)
+    whole: bool = False
+    """Whether all layers lie on one allocation, block by block, because a KV connector asks for it."""
     views: dict[str, LayerView] = field(default_factory=dict)
 
     @classmethod
@@ -77,6 +80,8 @@ def build_groups(cache: Cache) -> None:
     with stage("placement"):
         cache.tensors = release.storage.tensors(cache)
     with stage("init_attn_backend"):
+        if release.encoder_only_last:
+            cache.groups = encoder_only.last(cache.groups)
         cache.attention = tuple(groups.attention_groups(group, cache.layer_backends.of) for group in cache.groups)
         given = document.model.kernel_block_sizes
         cache.kernel_block_sizes = release.storage.kernel_block_sizes(cache) if given is None else tuple(given)
@@ -98,8 +103,7 @@ def _customized(cache: Cache, group: KVCacheGroup) -> KVCacheGroup:
             cache.value_sizes[backend.name] = spec.head_size_v or spec.head_size
         return cache.release.customized_spec(spec, backend)
 
-    path = ("kv_cache_config", "kv_cache_groups", group.id, "kv_cache_spec")
-    with stage("customize_spec", path=path):
+    with stage("customize_spec", path=(*group.path, "kv_cache_spec")):
         if isinstance(group.spec, UniformTypeSpecs):
             inner = tuple((layer, one(spec, layer)) for layer, spec in group.spec.specs)
             return group._replace(spec=UniformTypeSpecs(group.spec.block_size, inner))
@@ -132,11 +136,6 @@ def own_kernel_block_sizes(cache: Cache) -> tuple[int, ...]:
     return kernel_blocks.kernel_block_sizes(cache.groups, cache.attention)
 
 
-def own_places(cache: Cache) -> Mapping[str, Place]:
-    """Each layer on the allocation of its tensor."""
-    return reshape.places(cache.tensors)
-
-
 def own_tensors(cache: Cache) -> tuple[Tensor, ...]:
     """The document's allocations, else the planner's (0.25 to 0.28)."""
     written = cache.document.tensors
@@ -150,10 +149,10 @@ def own_tensors(cache: Cache) -> tuple[Tensor, ...]:
                 ("kv_cache_config", "kv_cache_tensors"), "a size", "sizes of whole blocks to change their number"
             )
         return made
-    extra = cache.document.model.kv_transfer_config.kv_connector_extra_config
-    across = str(extra.get("enable_cross_layers_blocks", False)).lower() == "true"
+    across = across_layers.asked_for(cache.document)
+    planned = encoder_only.without(cache.groups) if cache.release.encoder_only_last else cache.groups
     rule = cache.release.packed_placement
-    return placement.place(cache.groups, cache.num_blocks, cache.release.reshape.unpadded_page, rule, across)
+    return placement.place(planned, cache.num_blocks, cache.release.reshape.unpadded_page, rule, across)
 
 
 def _check_fields_of_tensors(cache: Cache) -> None:
@@ -172,16 +171,38 @@ def build_views(cache: Cache) -> None:
 
 def own_views(cache: Cache) -> None:
     """Views of allocations of their own (0.25 to 0.28). Raises Refused."""
-    where = reshape.places(cache.tensors)
-    with stage("reshape", "_reshape_kv_cache"):
-        cache.shaper = _reshaper(cache)
-        for group in cache.flat:
-            if group.kv_cache_group_id < len(cache.kernel_block_sizes):
-                _view_group(cache, group, where)
+    rules = cache.release.reshape
+    cache.places = reshape.places(cache.tensors)
+    cache.shaper = _reshaper(cache)
+    cache.whole = across_layers.applies(cache.document, cache.attention, cache.layout, rules.across_layers)
+    if cache.whole:
+        with stage("allocate", "allocate_uniform_kv_caches"):
+            cache.places, cache.views = across_layers.views(cache.shaper, cache.flat[0], cache.tensors)
+    else:
+        _check_allocated(cache)
+        with stage("reshape", "_reshape_kv_cache"):
+            for group in cache.flat:
+                if rules.has_views(group.kv_cache_group_id, len(cache.kernel_block_sizes)):
+                    _view_group(cache, group)
+    with stage(rules.shares_at, "_reshape_kv_cache"):
         for alias, target in cache.document.shared.items():
             if target not in cache.views:
                 text = f"{target} has no view that {alias} could share"
                 raise Refused("KeyError", text, path=("shared_kv_cache_layers", alias))
+
+
+def _check_allocated(cache: Cache) -> None:
+    """Raises Refused where the layers on the tensors are not exactly those that have a cache of their own."""
+    older = cache.release.encoder_only_last
+    outside = encoder_only.KIND if older else ""
+    home = {layer: group for group in cache.groups for layer in (*group.layer_names, *group.sharing)}
+    own = {layer for group in cache.groups if group.spec.kind != outside for layer in group.layer_names}
+    held = set(cache.places) if older else cache.places.keys() - cache.document.shared.keys()
+    odd = next((layer for layer in home if (layer in own) != (layer in held)), None)
+    if odd is not None:
+        text = f"no tensor holds {odd}" if odd in own else f"{odd} lies on a tensor and has no cache of its own"
+        path, function = home[odd].path, "_allocate_kv_cache"
+        raise Refused("AssertionError", text, stage="allocate", function=function, path=path, kind="misplaced-layer")
 
 
 def _reshaper(cache: Cache) -> reshape.Reshaper:
@@ -200,17 +221,16 @@ def _reshaper(cache: Cache) -> reshape.Reshaper:
     return shaper._replace(page_aligned=beside)
 
 
-def _view_group(cache: Cache, group: AttentionGroup, where: Mapping[str, Place]) -> None:
+def _view_group(cache: Cache, group: AttentionGroup) -> None:
     """The views of a group's layers; layers on allocations alike have the same."""
     shaper = cache.shaper
     made: dict[tuple[object, ...], LayerView] = {}
     for layer in group.layer_names:
-        if layer in cache.document.shared:
+        if layer in cache.document.shared or layer not in cache.places:
             continue
-        place = where[layer]
+        place = cache.places[layer]
         key = (place.allocation.size, place.packing, layer in shaper.page_aligned)
         if key not in made:
-            path = ("kv_cache_config", "kv_cache_groups", group.kv_cache_group_id)
-            with stage("reshape", "_reshape_attention_kv_cache", path):
+            with stage("reshape", "_reshape_attention_kv_cache", cache.groups[group.kv_cache_group_id].path):
                 made[key] = shaper.view(group, layer, place)
         cache.views[layer] = made[key]

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
-from kvinspect.document.document import Document, Group, LayerUse
+from kvinspect.document.document import GROUPS, Document, Group, LayerUse
+from kvinspect.document.problem import Path
 from kvinspect.engine.backends import Backend, Backends
 from kvinspect.engine.refusal import Refused
 from kvinspect.engine.specs import GroupSpec, LayerSpec, MambaSpec, UniformTypeSpecs
@@ -21,6 +22,13 @@ class KVCacheGroup(NamedTuple):
     layer_names: tuple[str, ...]
     spec: GroupSpec
     sharing: tuple[str, ...] = ()
+    entry: int = 0
+    """Its place among the document's groups, which is its id too but where the runner moves groups."""
+
+    @property
+    def path(self) -> Path:
+        """Where the group stands in the document."""
+        return (*GROUPS, self.entry)
 
     @property
     def first_spec(self) -> LayerSpec:
@@ -61,7 +69,7 @@ def cache_groups(document: Document, specs: list[GroupSpec]) -> tuple[KVCacheGro
 
 
 def _without(group: Group, spec: GroupSpec, shared: Mapping[str, str]) -> KVCacheGroup:
-    return KVCacheGroup(group.id, tuple(n for n in group.layer_names if n not in shared), spec)
+    return KVCacheGroup(group.id, tuple(n for n in group.layer_names if n not in shared), spec, entry=group.id)
 
 
 def attention_groups(group: KVCacheGroup, use_of: Callable[[str], tuple[Backend, int]]) -> tuple[AttentionGroup, ...]:

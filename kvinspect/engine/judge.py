@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from kvinspect.document.document import GROUPS, Tensor
+from kvinspect.document.document import Tensor
 from kvinspect.document.problem import Path
-from kvinspect.engine import align, why
+from kvinspect.engine import align, blocks_first, why
 from kvinspect.engine.answer import TensorAnswer
 from kvinspect.engine.cache import Cache
 from kvinspect.engine.refusal import Refused
@@ -48,13 +48,16 @@ class _Judge:
     def __init__(self, cache: Cache) -> None:
         self.cache = cache
         self.group_of = {layer: group for group in cache.flat for layer in group.layer_names}
-        self.packed = [layer for tensor in cache.tensors if tensor.block_stride for layer in self._on(tensor)]
+        self.packed = [layer for tensor in cache.tensors if self._is_packed(tensor) for layer in self._on(tensor)]
+        self.aliases: dict[str, list[str]] = {}
+        for alias, target in cache.document.shared.items():
+            self.aliases.setdefault(target, []).append(alias)
         self.after: dict[str, LayerView] = {}
         """Filled by the alignment of all allocations, before any is proved: packed ones lie on the same bytes."""
 
     def judged(self) -> Judged:
         kinds = self._kinds()
-        outcomes = self._aligned([members[0] for members in kinds])
+        outcomes, first = self._aligned([members[0] for members in kinds])
         decisions: dict[str, str] = {}
         for members, outcome in zip(kinds, outcomes, strict=True):
             for tensor in members:
@@ -63,7 +66,6 @@ class _Judge:
                 decisions.update((names[layer], said) for layer, said in outcome.decisions.items())
         pairs = zip(kinds, outcomes, strict=True)
         answers = tuple(tuple(_renamed(self._tensor(m[0], o), m)) for m, o in pairs)
-        first = next((outcome.refusal for outcome in outcomes if outcome.refusal), None)
         return Judged(answers, self.after, decisions, first)
 
     def _kinds(self) -> list[list[Tensor]]:
@@ -71,17 +73,43 @@ class _Judge:
         kinds: dict[object, list[Tensor]] = {}
         for tensor in self.cache.tensors:
             # Layers alike have one view among them, so that which one it is stands for what it is.
-            layers = tuple((id(self.cache.views.get(n)), self._group_id(n), self._path(n)) for n in tensor.shared_by)
-            packed = tensor.id if tensor.block_stride else -1
+            layers = tuple((id(self.cache.views.get(n)), *self._family(n)) for n in tensor.shared_by)
+            packed = tensor.id if self._is_packed(tensor) else -1
             kinds.setdefault((tensor.size, packed, layers, self._page_aligned(tensor)), []).append(tensor)
         return list(kinds.values())
+
+    def _family(self, layer: str) -> tuple[object, ...]:
+        """Group and entry of a layer and of those that share its cache."""
+        family = (layer, *self.aliases.get(layer, ()))
+        return tuple((self._group_id(n), self._backend(n), self._path(n)) for n in family)
 
     def _group_id(self, layer: str) -> int:
         group = self.group_of.get(layer)
         return -1 if group is None else group.kv_cache_group_id
 
-    def _aligned(self, tensors: Sequence[Tensor]) -> list[align.TensorOutcome]:
-        """What the alignment does; where the engine cannot even ask for the block dims, it refuses every allocation."""
+    def _backend(self, layer: str) -> str:
+        return self.group_of[layer].backend.name if layer in self.group_of else ""
+
+    def _is_packed(self, tensor: Tensor) -> bool:
+        return tensor.block_stride > 0 or self.cache.whole
+
+    def _aligned(self, tensors: Sequence[Tensor]) -> tuple[list[align.TensorOutcome], Refused | None]:
+        """(what the layout step does to each allocation, its first refusal)."""
+        step = self.cache.release.model_step
+        if self.cache.whole:
+            return [align.start(tensor, self.cache.views) for tensor in tensors], None
+        if step is not None:
+            return step(self._whole_model(), tensors)
+        outcomes = self._one_by_one(tensors)
+        return outcomes, next((outcome.refusal for outcome in outcomes if outcome.refusal), None)
+
+    def _whole_model(self) -> blocks_first.WholeModel:
+        cache = self.cache
+        block_dim, sizes = cache.shaper.block_dim, cache.kernel_block_sizes
+        return blocks_first.WholeModel(cache.flat, cache.views, cache.document.shared, block_dim, len(sizes))
+
+    def _one_by_one(self, tensors: Sequence[Tensor]) -> list[align.TensorOutcome]:
+        """The alignment; where the engine cannot even ask for the block dims, it refuses every allocation."""
         step = align.align_hybrid if self._is_hybrid() else align.align_mixed
         try:
             subject = self._subject()
@@ -151,13 +179,15 @@ class _Judge:
 
     def _path(self, layer: str) -> Path:
         use = self.cache.document.uses.get(layer)
-        return use.path if use else (*GROUPS, self.group_of[layer].kv_cache_group_id)
+        if use or layer not in self.group_of:
+            return use.path if use else ()
+        return self.cache.groups[self.group_of[layer].kv_cache_group_id].path
 
     def _decision(
         self, tensor: Tensor, outcome: align.TensorOutcome, attention: Sequence[str], dims: tuple[int, ...]
     ) -> str:
         said = set(outcome.decisions.values())
-        if tensor.block_stride > 0:
+        if self._is_packed(tensor):
             return "packed"
         if outcome.refusal is not None:
             return "refused"
@@ -176,7 +206,7 @@ class _Judge:
     def _conflict(self, tensor: Tensor, views: Mapping[str, LayerView]) -> tuple[bool, Conflict | None]:
         """(whether it can be judged, the smallest counterexample on the tensor's bytes)."""
         mine = list(self._on(tensor))
-        on_it = self.packed if tensor.block_stride > 0 else mine
+        on_it = self.packed if self._is_packed(tensor) else mine
         if any(views[layer].block_dim is None for layer in on_it):
             return False, None
         return True, conflict(views, on_it, self.cache.num_blocks, mine)

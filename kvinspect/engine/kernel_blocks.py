@@ -50,5 +50,5 @@ def common_block_size(group: KVCacheGroup, backends: Sequence[tuple[str, Sequenc
             return size
     names = " and ".join(dict.fromkeys(name for name, _ in backends))
     text = f"no kernel block size of {names} divides the block size {manager}"
-    path = ("kv_cache_config", "kv_cache_groups", group.id, "kv_cache_spec", "block_size")
+    path = (*group.path, "kv_cache_spec", "block_size")
     raise Refused("ValueError", text, function="select_common_block_size", path=path, kind="no-common-block-size")

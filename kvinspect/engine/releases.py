@@ -16,8 +16,8 @@ from typing import Any
 
 from kvinspect.document.model import MultimodalEntry, RequestEntry
 from kvinspect.document.problem import Path
+from kvinspect.engine import across_layers, blocks_first, catalogue, explain, judge, pages, placement, reshape
 from kvinspect.engine import cache as own
-from kvinspect.engine import catalogue, explain, judge, pages, placement, reshape
 from kvinspect.engine.backends import Backend
 from kvinspect.engine.cudagraph import capture
 from kvinspect.engine.cudagraph import start_up as configured
@@ -26,15 +26,17 @@ from kvinspect.engine.layout import steps
 from kvinspect.engine.mm_prefix import ranges
 from kvinspect.engine.mm_prefix.ranges import Span
 from kvinspect.engine.refusal import Unknown
-from kvinspect.engine.specs import LayerSpec
+from kvinspect.engine.specs import AttentionSpec, LayerSpec
 from kvinspect.engine.storage import Storage
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Release:
-    """A vLLM release: its catalogue and its steps. There is one object for each release."""
+    """A vLLM release and one of its model runners: the catalogue and the steps. There is one object for each."""
 
     version: str
+    runner: str
+    """`v1` for `vllm/v1/worker/gpu_model_runner.py`, `v2` for `vllm/v1/worker/gpu`."""
     catalogue: Mapping[str, Any]
     aligned_spec: Callable[[LayerSpec], LayerSpec]
     customized_spec: Callable[[LayerSpec, Backend], LayerSpec]
@@ -56,6 +58,12 @@ class Release:
     """The spans of a request's image and video tokens."""
     storage: Storage
     """From the layout to the judgement: allocations of their own, or one backing allocation."""
+    captured: Callable[..., capture.Captured] = capture.captured
+    """The graphs of a mode, at capture sizes and with the bounds of a batch."""
+    encoder_only_last: bool = False
+    """Encoder-only layers never reach the planner: the runner puts them into a last group without a cache."""
+    model_step: blocks_first.ModelStep | None = None
+    """The layout step where it is one for the whole model, in place of the alignment of each allocation."""
 
     @property
     def name(self) -> str:
@@ -73,7 +81,6 @@ OWN_ALLOCATIONS = Storage(
     tensors=own.own_tensors,
     kernel_block_sizes=own.own_kernel_block_sizes,
     build_views=own.own_views,
-    places=own.own_places,
     judge=judge.judge_own,
     reasons=explain.own_reasons,
 )
@@ -82,7 +89,6 @@ ONE_BACKING = Storage(
     tensors=steps.tensors_by_page,
     kernel_block_sizes=own.own_kernel_block_sizes,
     build_views=steps.build_views,
-    places=steps.places,
     judge=steps.judge,
     reasons=steps.reasons,
 )
@@ -96,6 +102,8 @@ _0_25: dict[str, Any] = {
         state_parts=reshape.views_by_state,
         cache_dtype_of=reshape.quantised_or_turboquant,
         packed_shape=reshape.packed_as_shaped,
+        kernel_blocks=reshape.blocks_of_states,
+        has_views=reshape.sized_groups,
     ),
     "hybrid_step": True,
     "page_aligned_step": False,
@@ -156,11 +164,43 @@ _STEPS = {
 }
 
 
+def _older(steps: dict[str, Any], across: Callable[[AttentionSpec], bool]) -> dict[str, Any]:
+    """What the older runner of a release does in place of the newer one's steps."""
+    views = steps["reshape"]._replace(
+        cache_dtype_of=reshape.quantised_by_spec,
+        kernel_blocks=reshape.blocks_of_tokens,
+        has_views=reshape.all_but_one_group,
+        across_layers=across,
+        shares_at="allocate",
+    )
+    own = {"hybrid_step": False, "page_aligned_step": False, "encoder_groups_narrow": True, "encoder_only_last": True}
+    steps_of_model = {"model_step": blocks_first.everywhere, "captured": capture.captured_in_multiples}
+    return {**steps, **own, **steps_of_model, "reshape": views}
+
+
+_V1_STEPS = {
+    **_STEPS,
+    "0.25": _older(_0_25, across_layers.by_block_stride),
+    "0.26": _older(_0_26, across_layers.by_block_stride),
+    "0.27": _older(_0_27, across_layers.without_inline_scales),
+    "0.28": _older(_0_28, across_layers.without_inline_scales),
+}
+_RUNNERS = {"v1": _V1_STEPS, "v2": _STEPS}
+
+
 @cache
-def release(version: str) -> Release:
-    """The release of a version that the catalogue holds."""
-    steps = _STEPS[_minor(version)]
-    return Release(version=version, catalogue=catalogue.read(version), **steps)
+def release(version: str, runner: str = "v2") -> Release:
+    """The release of a version that the catalogue holds, with the steps of one of its model runners."""
+    steps = _RUNNERS[runner][_minor(version)]
+    return Release(version=version, runner=runner, catalogue=catalogue.read(version), **steps)
+
+
+def other_runner(of: Release) -> Release | None:
+    """The same release with its other runner, None where both go through the same steps (from 0.29 on)."""
+    minor = _minor(of.version)
+    if _V1_STEPS[minor] is _STEPS[minor]:
+        return None
+    return release(of.version, "v2" if of.runner == "v1" else "v1")
 
 
 def known(word: str, path: Path = ()) -> str:

@@ -82,6 +82,14 @@ class ReshapeRules(NamedTuple):
     state_parts: Callable[[MambaSpec, int, int], tuple[tuple[str, tuple[Step, ...]], ...]]
     cache_dtype_of: Callable[[AttentionSpec, str], str]
     packed_shape: Callable[[Shape, tuple[int, ...]], Shape]
+    kernel_blocks: Callable[[AttentionSpec, int, int], int]
+    """Kernel blocks in a block, of (spec, the view's kernel block size, the group's)."""
+    has_views: Callable[[int, int], bool]
+    """Whether a group gets views, by its id and the number of kernel block sizes. May raise Refused."""
+    across_layers: Callable[[AttentionSpec], bool] | None = None
+    """Whether a KV connector's wish for blocks across layers is fulfilled; None where this step does not know it."""
+    shares_at: str = "reshape"
+    """The stage at which KV-sharing layers get their targets' views."""
 
 
 class Reshaper(NamedTuple):
@@ -103,6 +111,11 @@ class Reshaper(NamedTuple):
             return spec.storage_block_size
         return self.kernel_block_sizes[group.kv_cache_group_id]
 
+    def kernel_blocks(self, group: AttentionGroup, spec: AttentionSpec) -> int:
+        """Kernel blocks in a block of the block manager."""
+        own = self.kernel_block_sizes[group.kv_cache_group_id]
+        return self.rules.kernel_blocks(spec, self.kernel_block_size(group), own)
+
     def view(self, group: AttentionGroup, layer: str, place: Place) -> LayerView:
         """The layer's view. Raises Refused or ViewError where the engine's own view cannot be made."""
         raw = StridedView.of_bytes(place.allocation.size)
@@ -113,13 +126,14 @@ class Reshaper(NamedTuple):
             chains = self.rules.state_parts(group.spec, num_blocks, page)
             parts = tuple(Part(dtype, steps, raw.apply(steps)) for dtype, steps in chains)
             return LayerView(parts, 0, kernel_block_size, 1)
-        ratio = group.spec.storage_block_size // kernel_block_size
+        ratio = self.kernel_blocks(group, group.spec)
         steps = self._attention_steps(group, place, num_blocks * ratio, layer in self.page_aligned)
         part = Part(group.spec.dtype, steps, raw.apply(steps))
         kv_dim = group.backend.kv_dim(self.rules.cache_dtype_of(group.spec, self.cache_dtype))
-        return LayerView((part,), self._block_dim_or_none(group), kernel_block_size, max(ratio, 1), kv_dim)
+        return LayerView((part,), self.block_dim_or_none(group), kernel_block_size, max(ratio, 1), kv_dim)
 
-    def _block_dim_or_none(self, group: AttentionGroup) -> int | None:
+    def block_dim_or_none(self, group: AttentionGroup) -> int | None:
+        """As `block_dim`, None where the backend's shape has no such dim."""
         # The engine asks only when it aligns, and it is there that it then stops.
         try:
             return self.block_dim(group)
@@ -238,6 +252,36 @@ def quantised_only(spec: AttentionSpec, cache_dtype: str) -> str:
 def quantised_or_turboquant(spec: AttentionSpec, cache_dtype: str) -> str:
     """As `quantised_only`, but a TurboQuant spec, which names no mode, counts as quantised (0.25, 0.26)."""
     return cache_dtype if spec.kind == "tq_full_attention" else quantised_only(spec, cache_dtype)
+
+
+def quantised_by_spec(spec: AttentionSpec, cache_dtype: str) -> str:
+    """As `quantised_only`, with the cache dtype of the spec before the engine's (V1)."""
+    return "auto" if spec.kv_quant_mode == "NONE" else spec.cache_dtype_str or cache_dtype
+
+
+def blocks_of_states(spec: AttentionSpec, of_view: int, of_group: int) -> int:
+    """A block is as many kernel blocks as its stored states fill (V2). Raises Refused where it stores none."""
+    if of_view == 0:
+        raise Refused("ZeroDivisionError", "a block of fewer tokens than the compression takes stores no state")
+    return spec.storage_block_size // of_view
+
+
+def blocks_of_tokens(spec: AttentionSpec, of_view: int, of_group: int) -> int:
+    """A block is as many kernel blocks as its tokens fill, also where fewer states are stored (V1)."""
+    return spec.block_size // of_group
+
+
+def sized_groups(group_id: int, num_sizes: int) -> bool:
+    """Groups behind the list of kernel block sizes have no views (V2)."""
+    return group_id < num_sizes
+
+
+def all_but_one_group(group_id: int, num_sizes: int) -> bool:
+    """The group right behind the list of kernel block sizes has no views, for one further on the runner stops (V1)."""
+    if group_id > num_sizes:
+        text = f"group {group_id} has no kernel block size, and only the last group can be without one"
+        raise Refused("IndexError", text, path=("kernel_block_sizes",))
+    return group_id < num_sizes
 
 
 def packed_as_shaped(shape: Shape, in_memory: Shape) -> Shape:

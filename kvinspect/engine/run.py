@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from kvinspect.document.document import Document
 from kvinspect.engine import explain
 from kvinspect.engine.answer import AlignAnswer, LayerAnswer, Setting
 from kvinspect.engine.cache import Cache, build_groups, build_views
+from kvinspect.engine.explain import Reason
 from kvinspect.engine.groups import KVCacheGroup
 from kvinspect.engine.judge import Judged, judge
 from kvinspect.engine.refusal import Refused, stage
 from kvinspect.engine.releases import Release
-from kvinspect.engine.reshape import Place
 from kvinspect.engine.specs import reported_kind
 
 
@@ -33,20 +31,18 @@ def align_document(document: Document, release: Release, setting: Setting) -> Al
 
 
 def _answer(cache: Cache, judged: Judged, setting: Setting) -> AlignAnswer:
-    where = cache.release.storage.places(cache)
     layers = tuple(
-        _layer(cache, judged, group, layer, where)
-        for group in cache.groups
-        for layer in (*group.layer_names, *group.sharing)
+        _layer(cache, judged, group, layer) for group in cache.groups for layer in (*group.layer_names, *group.sharing)
     )
-    reasons = explain.reasons(cache)
+    why = f"{setting.model_runner}: {setting.model_runner_why}"
+    reasons = (Reason("model runner", why, "use_v2_model_runner"), *explain.reasons(cache))
     return AlignAnswer(setting, layers, judged.tensors, cache.kernel_block_sizes, judged.refusal, reasons)
 
 
-def _layer(cache: Cache, judged: Judged, group: KVCacheGroup, layer: str, where: Mapping[str, Place]) -> LayerAnswer:
+def _layer(cache: Cache, judged: Judged, group: KVCacheGroup, layer: str) -> LayerAnswer:
     spec = group.spec_of(layer)
     target = cache.document.shared.get(layer, layer)
-    view = judged.views.get(target)
+    view, place = judged.views.get(target), cache.places.get(target)
     decision = "alias" if layer != target else judged.decisions.get(layer, "unchanged")
     return LayerAnswer(
         layer_name=layer,
@@ -54,9 +50,9 @@ def _layer(cache: Cache, judged: Judged, group: KVCacheGroup, layer: str, where:
         backend=cache.layer_backends.of(layer)[0].name,
         spec_kind=reported_kind(spec),
         page_size_bytes=cache.page_size_bytes(spec),
-        tensor_index=where[target].tensor.id if target in where else None,
+        tensor_index=place.tensor.id if place else None,
         decision="no_view" if view is None else decision,
         view=view,
         before=cache.views.get(target),
-        allocation=where[target].allocation if target in where else None,
+        allocation=place.allocation if place else None,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from kvinspect.engine.cache import Cache
     from kvinspect.engine.explain import Reason
     from kvinspect.engine.judge import Judged
-    from kvinspect.engine.reshape import Place
 
 
 class Storage(NamedTuple):
@@ -22,7 +21,5 @@ class Storage(NamedTuple):
     kernel_block_sizes: Callable[[Cache], tuple[int, ...]]
     """Where the document does not say."""
     build_views: Callable[[Cache], None]
-    places: Callable[[Cache], Mapping[str, Place]]
-    """Each layer's tensor and the bytes behind it."""
     judge: Callable[[Cache], Judged]
     reasons: Callable[[Cache], tuple[Reason, ...]]

@@ -5,6 +5,9 @@ from __future__ import annotations
 from kvinspect.engine.answer import TensorAnswer
 from kvinspect.engine.soundness import Conflict
 
+SLIPS = ("KeyError", "IndexError")
+"""Exceptions that no check of the engine's raises on purpose."""
+
 
 def sentence(tensor: TensorAnswer) -> str:
     """`unsound before …, sound after`, `the engine refuses rightly: …` and so on; "" where there is nothing to say."""
@@ -16,7 +19,9 @@ def sentence(tensor: TensorAnswer) -> str:
             return ""
         if before:
             return "different blocks would keep apart all the same"
-        return f"the engine refuses rightly: {collision(tensor.conflict_before)}"
+        slip = tensor.refusal is not None and tensor.refusal.type in SLIPS
+        judgement = "as the views are before that" if slip else "the engine refuses rightly"
+        return f"{judgement}: {collision(tensor.conflict_before)}"
     if after is None:
         return "whether different blocks keep apart cannot be told, because a backend's shape has no block dim"
     if after:

@@ -26,6 +26,8 @@ def tensor(
     """
     if decision == "refused" and outcome.refusal is not None:
         return f"vLLM stops at start-up with {outcome.refusal.type}: {outcome.refusal.text}"
+    if decision == "packed" and not tensor.block_stride:
+        return "packed: all layers lie on one allocation, block by block, because the KV connector asks for it"
     if decision == "packed":
         return f"packed: block_stride is {tensor.block_stride} bytes, and the alignment leaves packed allocations alone"
     if decision == "unshared":
@@ -33,7 +35,8 @@ def tensor(
     placed = _placed(backends, views)
     if decision == "agree":
         return f"all attention views on it agree: {placed}"
-    return f"{placed}, on the same bytes; {_deed(decision, outcome)}"
+    together = ", on the same bytes" if len(backends) > 1 else ""
+    return f"{placed}{together}; {outcome.deed or _deed(decision, outcome)}"
 
 
 def _alone(backends: Mapping[str, str]) -> str:

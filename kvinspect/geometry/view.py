@@ -115,6 +115,12 @@ class StridedView:
         shape = (*self.shape[:dim], max(stop - start, 0), *self.shape[dim + 1 :])
         return replace(self, shape=shape, storage_offset=self.storage_offset + start * self.stride[dim])
 
+    def select(self, dim: int, index: int) -> StridedView:
+        """One entry of a dim, as `tensor.select(dim, index)`; the dim is gone."""
+        one = self.slice(dim, index, index + 1)
+        shape, stride = (row[:dim] + row[dim + 1 :] for row in (one.shape, one.stride))
+        return replace(one, shape=shape, stride=stride)
+
     def permute(self, order: Ints) -> StridedView:
         """The dims in another order.
 

@@ -28,8 +28,13 @@ def rule_named(word: str) -> Rule:
     for rule in all_rules():
         if word.upper() == rule.code or word.lower() == rule.name:
             return rule
-    near = nearest(word, [text for rule in all_rules() for text in (rule.code, rule.name)])
+    near = nearest(_plain(word), [text for rule in all_rules() for text in (rule.code, rule.name)])
     raise UnknownRule(f"no rule is called {word!r}" + (f"; did you mean {near}?" if near else ""))
+
+
+def _plain(word: str) -> str:
+    """A word with digits where somebody writes letters into a code that look alike."""
+    return "KV" + word[2:].upper().translate(str.maketrans("OIL", "011")) if word[:3].upper() == "KV1" else word
 
 
 @cache

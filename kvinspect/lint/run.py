@@ -17,6 +17,7 @@ from kvinspect.engine import releases
 from kvinspect.engine.catalogue import flags
 from kvinspect.engine.refusal import Unknown
 from kvinspect.engine.releases import Release
+from kvinspect.engine.runners import choose
 from kvinspect.engine.unknown import unknown_names
 from kvinspect.geometry.runs import Intricate
 from kvinspect.lint.kinds import FileKind, kind_of
@@ -83,6 +84,7 @@ def _document(source: Source, settings: Settings, engine: str | None) -> tuple[s
             raise DocumentError(source.repeated)
         document = _with_defaults(from_source(source), settings)
         release = _release(document.source, document.model.engine, settings, engine)
+        release = releases.release(release.version, choose(document, release.version).runner)
         _refuse_unknown(document, release)
         subject, place = _subject(document, release)
         return release.version, list(_checked(subject, "document", source, place))
@@ -129,10 +131,6 @@ def _release(source: Source, written: str | None, settings: Settings, engine: st
 
 
 def _refuse_unknown(document: Document, release: Release) -> None:
-    if document.model.model_runner != "v2":
-        runner = document.model.model_runner
-        problem = Problem(("model_runner",), expected="v2", found=f'"{runner}"', kind="unknown-runner")
-        raise DocumentError(document.source.placed([problem]))
     unknown = [name.problem for name in unknown_names(document, release)]
     if unknown:
         raise DocumentError(document.source.placed(unknown))

@@ -111,7 +111,7 @@ class Subject:
         connected = model.kv_transfer_config.kv_connector is not None
         for group in (g for members in (self.half_built.attention if self.has_cache else ()) for g in members):
             entry = self.release.catalogue["backends"].get(group.backend.name)
-            if entry is not None and isinstance(group.spec, AttentionSpec):
+            if entry is not None and not entry.get("is_ssm") and isinstance(group.spec, AttentionSpec):
                 sparse = bool(entry.get("is_sparse"))
                 ask = Ask.of(group.spec, model.cache_dtype, use_sparse=sparse, use_kv_connector=connected)
                 found.append((group, _misfits(self.release, group.backend.name, ask, tuple(facts.items()))))

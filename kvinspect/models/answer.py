@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from kvinspect.document.words import KIND_OF_WORD
-from kvinspect.models.setting import DEFAULT_BATCHED_TOKENS, DEFAULT_SEQS, Setting
+from kvinspect.models.inner_backends import INNER, as_document
+from kvinspect.models.rules import Rules
+from kvinspect.models.setting import Setting
 from kvinspect.models.specs import LayerCache, Specs, spec_fields
 
 
@@ -54,6 +56,7 @@ class SpecsAnswer(NamedTuple):
             "platform": setting.platform,
             "device_capability": setting.capability,
             "cache_dtype": setting.cache_dtype,
+            "backends": self._own_backends(),
             "kv_cache_specs": {layer.name: self._entry(layer) for layer in self.layers},
             "available_memory": list(available_memory),
             "model_config": {
@@ -75,11 +78,18 @@ class SpecsAnswer(NamedTuple):
         }
         return {key: value for key, value in document.items() if value is not None}
 
+    def _own_backends(self) -> dict[str, Any] | None:
+        """Backends of the model's own classes, which a release's catalogue does not have."""
+        setting = self.setting
+        names = {layer.backend.backend for layer in self.layers} & INNER.keys()
+        return {name: as_document(name, setting.cache_dtype, setting.platform) for name in sorted(names)} or None
+
     def _entry(self, layer: LayerCache) -> dict[str, Any]:
         """A layer's spec as a document writes it."""
         fields = spec_fields(layer.spec, self.setting.release.catalogue)
         written = {key: value for key, value in fields.items() if value is not None and key != "type"}
-        return {"kind": KIND_OF_WORD[fields["type"]], **written, "backend": layer.backend.backend}
+        backend = fields.get("mamba_type", layer.backend.backend)
+        return {"kind": KIND_OF_WORD[fields["type"]], **written, "backend": backend}
 
 
 def _rows(layers: Sequence[LayerCache], catalogue: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -100,14 +110,45 @@ def scheduler_defaults(setting: Setting) -> tuple[int, int]:
     """(max_num_batched_tokens, max_num_seqs) (`_set_default_max_num_seqs_and_batched_tokens_args`)."""
     arguments = setting.arguments
     twice = 2 if arguments.performance_mode == "throughput" else 1
-    seqs = arguments.max_num_seqs or DEFAULT_SEQS * twice
+    seqs = arguments.max_num_seqs or setting.default_seqs * twice
     batched = arguments.max_num_batched_tokens
     if batched is None:
-        batched = DEFAULT_BATCHED_TOKENS * twice
+        batched = setting.default_batched_tokens * twice
         if not setting.chunked_prefill:
             batched = max(setting.max_model_len, batched)
+        batched = max(batched, setting.shape.largest_item)
         batched = min(seqs * setting.max_model_len, batched)
     return batched, seqs if arguments.max_num_seqs else min(seqs, batched)
+
+
+def as_served(answer: SpecsAnswer, gpu: int | None = None) -> SpecsAnswer:
+    """The answer with the batches that `vllm serve` takes by default on a GPU of `gpu` bytes, or on the usual one."""
+    setting = answer.setting
+    memory = USUAL_MEMORY.get(setting.capability or "", 0) << 30 if gpu is None else gpu
+    batched, seqs = server_defaults(setting.rules, memory, "a100" if setting.capability == "8.0" else "")
+    served = setting._replace(default_batched_tokens=batched, default_seqs=seqs)
+    return answer._replace(specs=answer.specs._replace(setting=served))
+
+
+USUAL_MEMORY = {"8.0": 80, "9.0": 80, "9.4": 192, "9.5": 288, "10.0": 180, "10.3": 270}
+"""Compute capability → GiB of the GPU that serves models with it; others have less than the least that matters."""
+
+
+def server_defaults(rules: Rules, memory: int, device_name: str = "") -> tuple[int, int]:
+    """(tokens, sequences) of a batch that `vllm serve` takes on a GPU of so many bytes (`get_batch_defaults`).
+
+    >>> server_defaults(Rules(), 80 << 30), server_defaults(Rules(), 80 << 30, "A100"), server_defaults(Rules(), 0)
+    ((8192, 1024), (2048, 256), (2048, 256))
+    """
+    small = "a100" in device_name.lower()
+    for least, batched in rules.server_sizes:
+        if memory >= least << 30 and not (small and least < SURELY_LARGE):
+            return batched, 1024
+    return 2048, 256
+
+
+SURELY_LARGE = 160
+"""GiB from which the device's name does not matter."""
 
 
 def concurrent_batches(setting: Setting) -> int:
@@ -117,7 +158,8 @@ def concurrent_batches(setting: Setting) -> int:
 
 
 def hybrid_manager_is_off(setting: Setting) -> bool:
-    """Whether all layers are managed alike; chunks of attention switch it off where the user does not insist."""
+    """Whether all layers are managed alike; chunks of attention with a draft that reads hidden states need it."""
     wanted = setting.arguments.disable_hybrid_kv_cache_manager
-    needed = setting.platform not in ("cuda", "rocm") or setting.shape.attention_chunk_size is not None
+    drafts = setting.arguments.speculative_method in ("eagle", "eagle3", "mtp", "dflash", "dspark")
+    needed = setting.platform not in ("cuda", "rocm") or (drafts and setting.shape.attention_chunk_size is not None)
     return needed if wanted is None else wanted

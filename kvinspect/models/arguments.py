@@ -45,8 +45,11 @@ class EngineArguments:
     mamba_cache_dtype: str = "auto"
     mamba_ssm_cache_dtype: str = "auto"
     use_replayssm: bool = False
+    use_fp4_indexer_cache: bool = False
     replayssm_buffer_len: int = 16
     num_speculative_tokens: int = 0
+    speculative_method: str | None = None
+    draft_model: str | None = None
     num_gpu_blocks_override: int | None = None
     language_model_only: bool = False
     kv_sharing_fast_prefill: bool = False
@@ -64,7 +67,13 @@ _NUMBERS = {name: 1 for name, value in _DEFAULTS.items() if type(value) is int} 
 
 _FLAGS = ("enable_prefix_caching", "enable_chunked_prefill", "disable_hybrid_kv_cache_manager", "async_scheduling",
           *(name for name, value in _DEFAULTS.items() if isinstance(value, bool)))  # fmt: skip
-_WORDS = ("attention_backend", "performance_mode", *(n for n, v in _DEFAULTS.items() if isinstance(v, str)))
+_WORDS = (
+    "attention_backend",
+    "performance_mode",
+    "speculative_method",
+    "draft_model",
+    *(n for n, v in _DEFAULTS.items() if isinstance(v, str)),
+)
 _CHOICES = {
     "runner": ("auto", "generate", "pooling", "draft"),
     "dtype": ("auto", "half", "float16", "bfloat16", "float", "float32"),
@@ -114,10 +123,17 @@ def engine_arguments(given: Mapping[str, Any] | EngineArguments | None) -> Engin
 def _flattened(named: dict[str, Any]) -> dict[str, Any]:
     """What stands in nested configurations as arguments of their own."""
     speculative, attention = named.get("speculative_config"), named.get("attention_config")
-    if isinstance(speculative, Mapping) and speculative.get("num_speculative_tokens") is not None:
-        named.setdefault("num_speculative_tokens", speculative["num_speculative_tokens"])
+    if isinstance(speculative, Mapping):
+        keys = ("num_speculative_tokens", "speculative_method", "draft_model")
+        for name, key in zip(keys, ("num_speculative_tokens", "method", "model"), strict=True):
+            if speculative.get(key) is not None:
+                named.setdefault(name, speculative[key])
     if isinstance(attention, Mapping):
-        for name, key in (("attention_backend", "backend"), ("flash_attn_version", "flash_attn_version")):
+        for name, key in (
+            ("attention_backend", "backend"),
+            ("flash_attn_version", "flash_attn_version"),
+            ("use_fp4_indexer_cache", "use_fp4_indexer_cache"),
+        ):
             if attention.get(key) is not None:
                 named.setdefault(name, attention[key])
     return named

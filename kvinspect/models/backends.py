@@ -11,6 +11,7 @@ from kvinspect.engine.conditions import Facts
 from kvinspect.engine.refusal import Unknown
 from kvinspect.engine.selection import Ask, Misfit, candidates, misfits_of
 from kvinspect.models.flash_attention import flash_attention_version
+from kvinspect.models.inner_backends import INNER
 from kvinspect.models.layers import Attention, Latent
 from kvinspect.models.resolve import refusal
 from kvinspect.models.setting import Setting
@@ -36,7 +37,7 @@ class Chooser:
 
     def __init__(self, setting: Setting) -> None:
         self.setting = setting
-        self.entries: Mapping[str, Any] = setting.release.catalogue["backends"]
+        self.entries: Mapping[str, Any] = {**INNER, **setting.release.catalogue["backends"]}
         self.facts: Facts = setting.situation.facts()
         self._chosen: dict[Any, Choice] = {}
         self._backends: dict[str, Backend] = {}
@@ -46,8 +47,19 @@ class Chooser:
         if name not in self._backends:
             if name not in self.entries:
                 raise Unknown((), name, "a backend of the release", nearest(name, self.entries), "unknown-backend")
-            self._backends[name] = from_catalogue(name, self.entries[name], self.facts)
+            found = from_catalogue(name, self.entries[name], self.facts)
+            sizes = self._fixed_sizes(name)
+            self._backends[name] = found if sizes is None else found._replace(kernel_block_sizes=sizes)
         return self._backends[name]
+
+    def _fixed_sizes(self, name: str) -> tuple[int | str, ...] | None:
+        """Kernel blocks of FlashAttention where the model's heads fix them, None elsewhere."""
+        size, setting = self.setting.rules.block_of_large_fp8_heads, self.setting
+        large = setting.shape.head_size == 512 and setting.cache_dtype in ("fp8", "fp8_e4m3")
+        if size is None or not large or name not in ("FLASH_ATTN", "TRITON_FLASH_ATTN"):
+            return None
+        fixed = self.facts["capability_family"] == 9 and flash_attention_version(setting, 512) == 4
+        return (size,) if fixed else None
 
     def choose(self, layer: Attention | Latent, cache_dtype: str) -> Choice:
         """The backend of a layer with a cache dtype. Raises DocumentError where none takes it, or not the user's."""
@@ -58,7 +70,17 @@ class Chooser:
         key = (ask, extra)
         if key not in self._chosen:
             self._chosen[key] = self._choose(ask, dict(extra))
+            self._check_made(self._chosen[key].backend, cache_dtype)
         return self._chosen[key]
+
+    def _check_made(self, name: str, cache_dtype: str) -> None:
+        """Raises DocumentError where a backend takes a layer and stops when it is made (`TritonAttentionImpl`)."""
+        capability = self.setting.capability
+        if name != "TRITON_ATTN" or self.setting.platform != "cuda" or capability is None:
+            return
+        if cache_dtype.startswith("fp8") and tuple(map(int, capability.split("."))) < (8, 9):
+            text = f"TRITON_ATTN, which takes the layers, has no fp8 cache on compute capability {capability}"
+            raise refusal("kv_cache_dtype", text, "take bfloat16, or a device of capability 8.9 and up")
 
     def _ask(self, layer: Attention | Latent, cache_dtype: str) -> Ask:
         setting = self.setting
@@ -87,7 +109,7 @@ class Chooser:
             return Choice(wanted, "asked for")
         passed: list[PassedOver] = []
         for name in candidates(self.setting.release.catalogue, self.setting.situation, ask):
-            reasons = self._reasons(name, ask, extra)
+            reasons = self._reasons(name, ask, extra) or UNCOUNTED.get(name, ())
             if not reasons:
                 return Choice(name, "first on the release's list that takes the layer", tuple(passed))
             passed.append(PassedOver(name, reasons))
@@ -112,16 +134,27 @@ class Chooser:
         sizes = NOPE_SIZES.get(name)
         if sizes and extra.get("qk_nope_head_dim", 1) not in sizes:
             yield Misfit("attention", f"a qk_nope_head_dim of {extra.get('qk_nope_head_dim', 1)}", "")
+        if name == "TRITON_MLA" and ask.cache_dtype.startswith("fp8") and self._is_older_than((8, 9)):
+            yield Misfit("cache dtype", f"the cache dtype {ask.cache_dtype} below compute capability 8.9", "")
         if name in WITHOUT_DS_MLA and ask.cache_dtype == "fp8_ds_mla":
             yield Misfit("cache dtype", "the cache dtype fp8_ds_mla", "")
         if name == "FLASH_ATTN_MLA_SPARSE" and self.setting.arguments.decode_context_parallel_size > 1:
             yield Misfit("attention", "decode context parallelism", "")
 
+    def _is_older_than(self, capability: tuple[int, int]) -> bool:
+        """Whether the device is one of CUDA's with a lower compute capability."""
+        own = self.setting.capability
+        return self.setting.platform == "cuda" and own is not None and tuple(map(int, own.split("."))) < capability
+
     def _flash_attention(self, ask: Ask) -> Iterator[Misfit]:
+        rules = self.setting.rules
         version = flash_attention_version(self.setting, ask.head_size)
-        family = self.facts["capability_family"]
+        quantising = version if rules.version_by_head else flash_attention_version(self.setting, 0)
+        known = rules.quantised_by_flash_attention
         quantised = ask.cache_dtype.startswith(("fp8", "int", "nvfp4", "turboquant"))
-        if quantised and (version, family) not in ((3, 9), (4, 10)):
+        here = (quantising, self.facts["capability_family"])
+        large = rules.block_of_large_fp8_heads is not None and ask.head_size == 512 and here == (4, 9)
+        if quantised and here not in known and not large:
             yield Misfit("cache dtype", f"the cache dtype {ask.cache_dtype} with FlashAttention {version}", "")
         if ask.use_mm_prefix and version != 4:
             yield Misfit("attention", f"tokens that attend both ways with FlashAttention {version}", "")
@@ -132,5 +165,10 @@ HEAD_SIZES = {"FLASH_ATTN": (8, 1), "TRITON_ATTN": (1, 32)}
 
 NOPE_SIZES = {"FLASHINFER_MLA": (64, 128, 192), "FLASHINFER_MLA_SPARSE": (128, 192)}
 """MLA backends whose kernels want certain sizes of the part without rotation."""
+
+UNCOUNTED: Mapping[str, tuple[str, ...]] = {
+    "FLASHMLA": ("an installation that may lack its extension for dense attention (asked for by name, it is taken)",),
+}
+"""Backends that run with a part of vLLM's build which is not there everywhere; taken only where the user names them."""
 
 WITHOUT_DS_MLA = ("FLASHINFER_MLA_SPARSE",)

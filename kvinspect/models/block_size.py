@@ -6,6 +6,7 @@ The rule is `Platform.update_block_size_for_backend`, which runs once the layers
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import product
 from math import lcm
 from typing import NamedTuple
 
@@ -14,7 +15,6 @@ from kvinspect.engine.pages import page_size_bytes
 from kvinspect.engine.specs import LayerSpec, MambaSpec
 from kvinspect.models.layers import State
 from kvinspect.models.resolve import refusal
-from kvinspect.models.rules import Rules
 from kvinspect.models.setting import DEFAULT_BLOCK_SIZE, Setting, one_token
 
 
@@ -39,6 +39,23 @@ def _base(size: int | str) -> int:
     return int(str(size).removesuffix("n"))
 
 
+def common_block_size(backends: Sequence[Backend], platform: str) -> int:
+    """The smallest block that suits all backends, the default where it does (`_preferred_block_size_for_backends`).
+
+    Raises DocumentError where none does.
+    """
+    if len(backends) == 1:
+        return preferred_block_size(backends[0], platform)
+    sizes = [[_base(size) for size in backend.kernel_block_sizes] or [1] for backend in backends]
+    wanted = [DEFAULT_BLOCK_SIZE, *sorted({lcm(*one_each) for one_each in product(*sizes)})]
+    suits = (size for size in wanted if all(any(size % base == 0 for base in own) for own in sizes))
+    found = next(suits, None)
+    if found is None:
+        names = " and ".join(backend.name for backend in backends)
+        raise refusal("block_size", f"no block size suits {names}")
+    return found
+
+
 def preferred_block_size(backend: Backend, platform: str) -> int:
     """What a backend takes where the user says nothing (`get_preferred_block_size`)."""
     own = PREFERRED.get(backend.name)
@@ -54,40 +71,42 @@ PREFERRED = {"DEEPSEEK_SPARSE_SWA": 256, "ROCM_AITER_UNIFIED_ATTN": 64}
 """Backends with a preference of their own, in tokens."""
 
 
-def blocks(setting: Setting, rules: Rules, backend: Backend | None, states: Sequence[State]) -> Blocks:
-    """The block sizes of a model. `backend` is that of its first layer with attention, None where there is none."""
+def blocks(setting: Setting, backends: Sequence[Backend], states: Sequence[State]) -> Blocks:
+    """The block sizes of a model. `backends` are those of its layers with attention, the first layer's first."""
     found = Blocks(setting.block_size or DEFAULT_BLOCK_SIZE, setting.mamba_block_size)
-    if backend is None:
+    if not backends:
         return found
+    backend = backends[0]
     if setting.block_size is None:
-        found = found._replace(block_size=preferred_block_size(backend, setting.platform))
+        asked = backends if setting.rules.block_of_all_backends else backends[:1]
+        found = found._replace(block_size=common_block_size(asked, setting.platform))
     if setting.is_hybrid and states:
-        found = _aligned_to_states(found, setting, rules, backend, states[0])
+        found = _aligned_to_states(found, setting, backend, states[0])
     if setting.arguments.kv_cache_dtype_skip_layers:
-        found = _aligned_to_unquantised(found, setting, rules, backend)
+        found = _aligned_to_unquantised(found, setting, backend)
     return found
 
 
-def _page(spec: LayerSpec, setting: Setting, rules: Rules, backend: Backend) -> int:
+def _page(spec: LayerSpec, setting: Setting, backend: Backend) -> int:
     """Bytes of a spec's page as the backend packs it."""
     packed = setting.release.customized_spec(spec, backend)
     return page_size_bytes(packed, setting.release.reshape.unpadded_page)
 
 
-def _token_bytes(setting: Setting, rules: Rules, backend: Backend, cache_dtype: str) -> int:
+def _token_bytes(setting: Setting, backend: Backend, cache_dtype: str) -> int:
     """Bytes of one token in one layer with the model's own heads."""
-    return _page(one_token(setting, cache_dtype), setting, rules, backend)
+    return _page(one_token(setting, cache_dtype), setting, backend)
 
 
-def _aligned_to_states(found: Blocks, setting: Setting, rules: Rules, backend: Backend, state: State) -> Blocks:
+def _aligned_to_states(found: Blocks, setting: Setting, backend: Backend, state: State) -> Blocks:
     """Attention's block enlarged until its page holds a state's, the state's page padded to the same size."""
-    page = MambaSpec(-1, state.shapes, state.dtypes).states_bytes
-    token = _token_bytes(setting, rules, backend, setting.cache_dtype)
+    page = MambaSpec(-1, state.weighed or state.shapes, state.dtypes).states_bytes
+    token = _token_bytes(setting, backend, setting.cache_dtype)
     if not page or not token:
         return found
     alignment = max(smallest_kernel_block(backend), found.block_size)
     if setting.shape.is_mla:
-        alignment = max(alignment, rules.latent_alignment)
+        alignment = max(alignment, setting.rules.latent_alignment)
     if setting.mamba_cache_mode == "all":
         chunk = lcm(setting.arguments.mamba_block_size or setting.mamba_chunk_size, alignment)
         needed = chunk * _times(_times(page, token), chunk)
@@ -99,13 +118,17 @@ def _aligned_to_states(found: Blocks, setting: Setting, rules: Rules, backend: B
         found = found._replace(mamba_block_size=size)
     said = f"blocks of {size} tokens, so that a page of attention ({size * token} bytes) holds a state's ({page} bytes)"
     padded = None if size * token == page else size * token
+    if MambaSpec(-1, state.shapes, state.dtypes).states_bytes > size * token:
+        raise refusal(
+            "speculative_config", "states of drafted tokens do not fit in the page that is aligned without them"
+        )
     return found._replace(block_size=size, mamba_page_size_padded=padded, steps=(*found.steps, said))
 
 
-def _aligned_to_unquantised(found: Blocks, setting: Setting, rules: Rules, backend: Backend) -> Blocks:
+def _aligned_to_unquantised(found: Blocks, setting: Setting, backend: Backend) -> Blocks:
     """The quantised layers' block enlarged until its page holds that of a layer that is not quantised."""
-    quantised = _token_bytes(setting, rules, backend, setting.cache_dtype)
-    plain = _token_bytes(setting, rules, backend, "auto")
+    quantised = _token_bytes(setting, backend, setting.cache_dtype)
+    plain = _token_bytes(setting, backend, "auto")
     if plain < quantised:
         raise refusal("kv_cache_dtype_skip_layers", "layers left unquantised would be smaller than quantised ones")
     if plain == quantised:

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from kvinspect.models.hybrid_completions import HYBRIDS
+
 if TYPE_CHECKING:
     from kvinspect.models.config import Fields
 
@@ -118,6 +120,10 @@ def _cohere2_moe_types(fields: Fields) -> Any:
     return first + [SLIDING if (i + 1) % period else FULL for i in range(fields.layers - len(first))]
 
 
+def _mimo_v2(fields: Fields, i: int) -> bool:
+    return i != 0 and (i + 1) % 6 != 0
+
+
 _ALTERNATING = {"layer_types": _every(2, "")}
 _GEMMA3 = {"layer_types": _every(6), "sliding_window": _halved_if_both_ways}
 _GEMMA4 = {"layer_types": _gemma4_types, "sliding_window": _gemma4_window}
@@ -135,13 +141,17 @@ COMPLETIONS: Mapping[str, Mapping[str, Rule]] = {
     "cohere2": {"layer_types": _every(4)},
     "cohere2_moe": {"layer_types": _cohere2_moe_types},
     "olmo3": {"layer_types": _every(4, "")},
-    "flex_olmo": {},
+    "modernbert-decoder": {"layer_types": _pattern(lambda f, i: i % (_positive(f, "global_attn_every_n_layers") or 3))},
+    "mimo_v2_flash": {"layer_types": _pattern(_mimo_v2)},
+    "hrm_text": {"num_layers_per_stack": lambda f: f.plain("num_layers_per_stack") or f.plain("num_hidden_layers")},
+    "cwm": {"layer_types": _pattern(lambda fields, i: i % 4)},
     "afmoe": {"layer_types": _every(4, "global_attn_every_n_layers")},
     "exaone4": {"layer_types": _pattern(_exaone4)},
     "exaone_moe": {"layer_types": _pattern(_exaone4)},
     **dict.fromkeys(("qwen2", "qwen3", "qwen2_vl_text", "qwen2_5_vl_text", "qwen2_5_omni_text", "dots1"), _QWEN),
     "qwen2_moe": {"layer_types": _pattern(_qwen2_moe), "sliding_window": lambda f: _if_used(f) or 0},
     **dict.fromkeys(("qwen3_moe", "qwen3_vl_moe_text", "qwen3_omni_moe_text"), _QWEN_MOE),
+    **HYBRIDS,
     "llama4_text": {"layer_types": _llama4_types, "no_rope_layers": _no_rope},
     "smollm3": {"layer_types": _pattern(_smollm3)},
     **dict.fromkeys(("ministral", "ministral3"), _MINISTRAL),

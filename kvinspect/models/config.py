@@ -2,7 +2,7 @@
 
 What a file leaves out is what the configuration class of its `model_type` says (`defaults.json`, read off transformers
 and vLLM by `tools/model_defaults.py`): fixed values, other names of a field, the field that another one takes its
-value from, and the model types of nested configurations.
+value from, the model types of nested configurations and what is put into those that say little.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def _model_types() -> dict[str, dict[str, Any]]:
 
 
 def model_type_entry(model_type: str) -> Mapping[str, Any]:
-    """What is known of a model type: `values`, `names`, `copies`, `parts`, `causal` and `base`; empty if unknown."""
+    """`values`, `names`, `copies`, `parts`, `filled`, `causal` and `base` of a model type; empty for an unknown one."""
     return _model_types().get(model_type, {})
 
 
@@ -57,14 +57,12 @@ class Fields:
         self._defaults: Mapping[str, Any] = entry.get("values", {})
         self._others = {real: name for name, real in self._names.items()}
         self._rules = COMPLETIONS.get(self.model_type, {})
-        self._set: dict[str, Any] = {}
+        self._set: Mapping[str, Any] = {}
 
     def get(self, name: str, default: Any = None) -> Any:
         """The value of a field, `default` where nobody says one."""
-        if name in self._set:
-            return self._set[name]
         rule = self._rules.get(name)
-        value = self.plain(name) if rule is None else rule(self)
+        value = self._set[name] if name in self._set else self.plain(name) if rule is None else rule(self)
         return default if value is None else value
 
     def plain(self, name: str) -> Any:
@@ -84,9 +82,20 @@ class Fields:
         return self.get(name) is not None
 
     def having(self, **values: Any) -> Fields:
-        """The same configuration with some fields set, as the engine's own rules set them."""
-        other = Fields(self.source, self.written, self.path, self.model_type)
-        other._set = {**self._set, **values}
+        """The same configuration with some fields set, in nested ones as well, as the engine's own rules set them."""
+        return self._like(self.written, self.path, self.model_type, {**self._set, **values})
+
+    def _like(
+        self,
+        written: Mapping[str, Any],
+        path: Path,
+        model_type: str,
+        values: Mapping[str, Any],
+        filled: Mapping[str, Any] | None = None,
+    ) -> Fields:
+        other = Fields(self.source, written, path, model_type)
+        other._set = values
+        other._defaults = {**other._defaults, **(filled or {})}
         return other
 
     def count(self, name: str, default: int | None = None, least: int = 1, most: int = MAX_INT) -> int:
@@ -161,15 +170,16 @@ class Fields:
 
     def part(self, *names: str) -> Fields | None:
         """The nested configuration under the first of several names, made of the model type's default if need be."""
-        kinds = model_type_entry(self.model_type).get("parts", {})
+        entry = model_type_entry(self.model_type)
+        kinds, filled = entry.get("parts", {}), entry.get("filled", {})
         for name in names:
             value = self.written.get(name)
             if isinstance(value, Mapping):
-                return Fields(self.source, value, (*self.path, name), kinds.get(name, ""))
+                return self._like(value, (*self.path, name), kinds.get(name, ""), self._set, filled.get(name))
             if value is not None and name in kinds:
                 self.fail(name, "a mapping", value)
             if name in kinds:
-                return Fields(self.source, {}, (*self.path, name), kinds[name])
+                return self._like({}, (*self.path, name), kinds[name], self._set, filled.get(name))
         return None
 
     @property
@@ -204,11 +214,15 @@ class Fields:
 class Model:
     """A model as its config.json describes it: `load_model`'s value."""
 
-    def __init__(self, source: Source, beside: Mapping[str, Any] | None = None) -> None:
+    def __init__(self, source: Source, beside: Mapping[str, Any] | None = None, **values: Any) -> None:
         self.source = source
-        self.config = Fields(source, source.value)
+        self.config = Fields(source, source.value).having(**values)
         self.text = self.config.text
         self._beside = beside
+
+    def having(self, **values: Any) -> Model:
+        """The same model with some fields set, wherever in the file they stand."""
+        return Model(self.source, self._beside, **values)
 
     @property
     def name(self) -> str:

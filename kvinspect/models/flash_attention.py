@@ -9,7 +9,7 @@ SUPPORTED = {2: (8, 9, 10, 11, 12), 3: (9,), 4: (9, 10, 11)}
 
 
 def flash_attention_version(setting: Setting, head_size: int) -> int | None:
-    """The version for a head size in elements, None where none runs."""
+    """The version for a head size in elements (0: whatever the size), None where none runs."""
     family = int((setting.capability or "0").split(".")[0])
     version = {9: 3, 10: 4}.get(family, 2)
     if setting.flash_attn_version is not None:
@@ -18,6 +18,6 @@ def flash_attention_version(setting: Setting, head_size: int) -> int | None:
         version = 4 if family in SUPPORTED[4] else 2
     if version == 3 and family == 9 and head_size > 256:
         version = 4
-    if version == 4 and family >= 10 and head_size > 128 and head_size != 256:
+    if version == 4 and family >= 10 and head_size > 128 and head_size != setting.rules.large_head_of_flash_attention_4:
         version = 2
     return version if family in SUPPORTED.get(version, ()) else None

@@ -10,6 +10,7 @@ from kvinspect.models.config import Fields, Model, model_type_entry
 from kvinspect.models.layers import Attention, Layer
 from kvinspect.models.registry import family, normalized, table
 from kvinspect.models.resolve import window_of
+from kvinspect.models.rules import Rules
 from kvinspect.models.setting import Setting
 
 Window = Callable[[Fields, int], int | None]
@@ -32,9 +33,18 @@ class Here:
         """The language model's part of the configuration."""
         return self.config.text
 
+    @property
+    def rules(self) -> Rules:
+        """What the release does differently."""
+        return self.setting.rules
+
     def named(self, name: str) -> str:
         """A layer's full name."""
         return f"{self.at}.{name}" if self.at else name
+
+    def bare(self, name: str) -> str:
+        """A name below an empty prefix, which vLLM writes with its dot all the same."""
+        return name if self.at else f".{name}"
 
     def layers(self) -> Iterator[Layer]:
         """The layers of the module, by the family of its architecture. Raises DocumentError where none knows it."""

@@ -28,6 +28,8 @@ class Attention(NamedTuple):
     """The layer whose cache this one uses."""
     backend: str | None = None
     """The backend that the family takes whatever the user says."""
+    repeats_kv_heads: bool = True
+    """Whether KV heads are repeated on ranks that outnumber them; a few models divide and stop at none."""
     kind: str | None = None
     """The spec's kind where it does not follow from the above, and its further fields."""
     fields: Mapping[str, Any] = {}
@@ -58,6 +60,10 @@ class State(NamedTuple):
     shapes: tuple[tuple[int, ...], ...]
     dtypes: tuple[str, ...]
     mamba_type: str
+    backend: str | None = None
+    """The backend's name where it is not the kind's."""
+    weighed: tuple[tuple[int, ...], ...] | None = None
+    """The shapes by which pages are aligned, where the model's class answers others than its layers."""
 
 
 class Given(NamedTuple):
@@ -73,4 +79,12 @@ class Given(NamedTuple):
     fields: Mapping[str, Any]
 
 
-Layer = Attention | Latent | State | Given
+class Bare(NamedTuple):
+    """A layer with a backend but without a cache of its own."""
+
+    name: str
+    number: int | None
+    backend: str
+
+
+Layer = Attention | Latent | State | Given | Bare

@@ -22,6 +22,8 @@ class Memory(NamedTuple):
     size: int
     how: str
     exact: bool = True
+    gpu: int | None = None
+    """Bytes of the GPU, where somebody says."""
 
 
 def parse_size(text: str) -> int:
@@ -51,4 +53,4 @@ def estimated(gpu: int, utilisation: float, weights: Weights, ranks: int) -> Mem
         f"estimated: {utilisation:.2f} of a GPU of {gpu:,} bytes, less {share:,} bytes of weights "
         f"({weights.source}{each}); {LEFT_OUT}"
     )
-    return Memory(max(requested - share, 0), how, exact=False)
+    return Memory(max(requested - share, 0), how, exact=False, gpu=gpu)

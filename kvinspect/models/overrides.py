@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 
 from kvinspect.models.config import Model
 from kvinspect.models.flash_attention import SUPPORTED
+from kvinspect.models.resolve import refusal
 from kvinspect.models.setting import Setting
 
 Override = Callable[[Model, Setting], Setting]
@@ -18,6 +19,8 @@ def gemma4(model: Model, setting: Setting) -> Setting:
     if None in sizes or sizes[0] == sizes[1] or setting.platform != "cuda":
         return setting
     family = int((setting.capability or "0").split(".")[0])
+    if setting.rules.gemma4_by_layer and family == 9 and setting.cache_dtype.startswith("fp8"):
+        return setting
     if family in SUPPORTED[4] and max(size or 0 for size in sizes) <= 512:
         if setting.flash_attn_version is None and setting.attention_backend in (None, "FLASH_ATTN"):
             return setting._replace(flash_attn_version=4)
@@ -25,15 +28,68 @@ def gemma4(model: Model, setting: Setting) -> Setting:
     return setting._replace(attention_backend=setting.attention_backend or "TRITON_ATTN")
 
 
+def deepseek_v32(model: Model, setting: Setting) -> Setting:
+    """A cache asked to be bfloat16 is the model's own."""
+    return setting._replace(cache_dtype="auto") if setting.cache_dtype == "bfloat16" else setting
+
+
+def deepseek_v4(model: Model, setting: Setting) -> Setting:
+    """FlashMLA's rows, and FlashInfer's on devices of 12.x, have DeepSeek's own format, which is fp8."""
+    plain = setting.attention_backend == "FLASHINFER_MLA_SPARSE_DSV4" and not (setting.capability or "").startswith(
+        "12"
+    )
+    if plain:
+        return setting
+    if not setting.cache_dtype.startswith("fp8"):
+        raise refusal("kv_cache_dtype", f"DeepSeek V4 takes a cache of fp8 only, not {setting.cache_dtype}")
+    return setting._replace(cache_dtype="fp8_ds_mla")
+
+
+def nemotron_h(model: Model, setting: Setting) -> Setting:
+    """States in float32 where neither the user nor the file says otherwise."""
+    return _state_dtype(setting, model.text.word("mamba_ssm_cache_dtype", "float32"))
+
+
+def qwen3_5(model: Model, setting: Setting) -> Setting:
+    """States in the dtype of the file where the user names none."""
+    return _state_dtype(setting, model.text.word("mamba_ssm_dtype", "auto"))
+
+
+def _state_dtype(setting: Setting, dtype: str) -> Setting:
+    return setting._replace(mamba_ssm_cache_dtype=dtype) if setting.mamba_ssm_cache_dtype == "auto" else setting
+
+
 OVERRIDES: Mapping[str, Override] = {
+    "DeepseekV32ForCausalLM": deepseek_v32,
+    "DeepseekV4ForCausalLM": deepseek_v4,
     "Gemma4ForCausalLM": gemma4,
     "Gemma4ForConditionalGeneration": gemma4,
     "Gemma4UnifiedForConditionalGeneration": gemma4,
-}
+    **dict.fromkeys(("NemotronHForCausalLM", "NemotronHPuzzleForCausalLM", "NemotronH_Nano_VL_V2"), nemotron_h),
+    **dict.fromkeys(
+        ("Qwen3_5ForCausalLM", "Qwen3_5MoeForCausalLM", "Qwen3_5ForConditionalGeneration", "ColQwen3_5",
+         "Qwen3_5MoeForConditionalGeneration"),
+        qwen3_5,
+    ),
+}  # fmt: skip
 """Architecture → what it settles (`MODELS_CONFIG_MAP`)."""
 
 
+def _check_replay(setting: Setting) -> None:
+    """`--use-replayssm` keeps a ring of inputs beside the states, which few models and settings know."""
+    if not setting.arguments.use_replayssm:
+        return
+    if setting.architecture.cls != "NemotronHForCausalLM":
+        raise refusal("use_replayssm", f"use_replayssm is for Nemotron-H, not for {setting.architecture.name}")
+    if setting.mamba_cache_mode == "all":
+        raise refusal("use_replayssm", "use_replayssm takes mamba_cache_mode none and align only")
+    if setting.arguments.num_speculative_tokens:
+        raise refusal("use_replayssm", "use_replayssm does not go with speculative decoding")
+
+
 def overridden(model: Model, setting: Setting) -> Setting:
-    """The settings with what the model's architecture changes in them."""
-    override = OVERRIDES.get(setting.architecture.name)
+    """The settings with what the model's architecture changes in them. Raises DocumentError for what it refuses."""
+    _check_replay(setting)
+    architecture = setting.architecture
+    override = OVERRIDES.get(architecture.name) or OVERRIDES.get(architecture.registered)
     return setting if override is None else override(model, setting)

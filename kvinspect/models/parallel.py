@@ -16,18 +16,24 @@ class Heads(NamedTuple):
     kv: int
 
 
-def heads(num_heads: int, num_kv_heads: int, ranks: int) -> Heads:
+def heads(num_heads: int, num_kv_heads: int, ranks: int, repeated: bool = True) -> Heads:
     """The heads of one of so many ranks (`QKVParallelLinear`): KV heads are divided, or repeated where they are fewer.
 
-    Raises Uneven where query heads cannot be divided, or KV heads neither divided nor repeated evenly.
+    Raises Uneven where query heads cannot be divided, or KV heads neither divided nor, if they are `repeated`, repeated
+    evenly.
 
     >>> heads(32, 8, 4), heads(32, 8, 16)
     (Heads(query=8, kv=2), Heads(query=2, kv=1))
     """
     if num_heads % ranks:
         raise Uneven(f"{num_heads} attention heads cannot be divided among {ranks} ranks")
-    if num_kv_heads % ranks and ranks % num_kv_heads:
-        raise Uneven(f"{num_kv_heads} KV heads can neither be divided among {ranks} ranks nor repeated evenly")
+    if num_kv_heads % ranks and not (repeated and ranks % num_kv_heads == 0):
+        how = (
+            "can neither be divided among {} ranks nor repeated evenly"
+            if repeated
+            else "cannot be divided among {} ranks"
+        )
+        raise Uneven(f"{num_kv_heads} KV heads {how.format(ranks)}")
     found = Heads(num_heads // ranks, max(1, num_kv_heads // ranks))
     if found.query % found.kv:
         raise Uneven(f"{found.query} query heads of a rank are no multiple of its {found.kv} KV heads")

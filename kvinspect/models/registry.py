@@ -55,6 +55,8 @@ class Architecture(NamedTuple):
     cls: str
     flags: frozenset[str]
     runner: str = "generate"
+    registered: str = ""
+    """The name under which the registry has it, where that has another ending."""
     pooling_type: str = "LAST"
     """How a pooling model makes one vector of a sequence's, by default."""
     attn_type: str = "decoder"
@@ -93,18 +95,19 @@ def architecture(model: Model, release: str, runner: str = "auto") -> Architectu
     for name in names:
         normal = normalized(name, known, asked)
         if normal in known:
-            return _made(name, known[normal], asked)
+            return _made(name, normal, known[normal], asked)
     if _runs_through(names[0]):
         return _transformers(model, names[0], asked)
     raise _unknown(model, names[0], release)
 
 
-def _made(name: str, entry: Mapping[str, Any], runner: str) -> Architecture:
+def _made(name: str, registered: str, entry: Mapping[str, Any], runner: str) -> Architecture:
     return Architecture(
         name,
         entry["class"],
         frozenset(entry.get("flags", ())),
         runner,
+        registered,
         entry.get("pooling_type", "LAST"),
         entry.get("attn_type", "decoder"),
     )

@@ -10,6 +10,7 @@ from kvinspect.engine.releases import Release
 from kvinspect.models.arguments import SOURCE, EngineArguments
 from kvinspect.models.config import Fields, Model
 from kvinspect.models.rope import scaled_length, starts_long
+from kvinspect.models.rules import Rules
 from kvinspect.models.shape import Shape
 
 DEFAULT_LENGTH = 2048
@@ -131,13 +132,13 @@ def _modelopt_cache(quantization: Mapping[str, Any]) -> str:
     return {"fp8": "fp8_e4m3", "nvfp4": "nvfp4"}.get(found.lower(), "auto") if isinstance(found, str) else "auto"
 
 
-def model_window(model: Model, arguments: EngineArguments) -> int | None:
+def model_window(model: Model, arguments: EngineArguments, rules: Rules) -> int | None:
     """The window of the whole model, None where only some layers have one (`create_engine_config`)."""
     text = model.text
     if arguments.disable_sliding_window:
         return None
     kinds = text.get("layer_types")
-    if isinstance(kinds, (list, tuple)) and not all(kind == "sliding_attention" for kind in kinds):
+    if isinstance(kinds, (list, tuple)) and not rules.model_window_counts([str(kind) for kind in kinds]):
         return None
     return window_of(text)
 

@@ -2,12 +2,50 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 
 class Rules(NamedTuple):
-    """`latent_alignment` in tokens: what blocks of a hybrid with MLA are made a multiple of."""
+    """Sizes are in tokens or, of heads, in elements."""
 
     latent_alignment: int = 128
+    """What blocks of a hybrid with MLA are made a multiple of."""
     window_knows_packing: bool = True
-    """Whether the page of a window layer is weighed with its quantisation mode."""
+    """Whether a window layer's block is weighed with its quantisation mode."""
+    window_of_equal_layers: bool = False
+    """Whether layers that are all of one kind have the model's window, whichever kind that is."""
+    quantised_by_flash_attention: tuple[tuple[int, int], ...] = ((3, 9), (4, 10))
+    """(FlashAttention version, family of compute capability) that take an fp8 cache."""
+    version_by_head: bool = True
+    """Whether FlashAttention's version for an fp8 cache hangs on the head size."""
+    large_head_of_flash_attention_4: int = 256
+    """The one head size above 128 that version 4 takes on compute capability 10 and up."""
+    block_of_all_backends: bool = False
+    """Whether a block suits the backends of all layers, not of the first alone."""
+    block_of_large_fp8_heads: int | None = None
+    """Tokens of FlashAttention 4's blocks on compute capability 9 with heads of 512 in fp8, where they are fixed."""
+    gemma4_by_layer: bool = False
+    """Whether Gemma 4 takes FlashAttention 3 or 4 layer by layer on compute capability 9 with an fp8 cache."""
+    names_of_modules: bool = False
+    """Whether layers of transformers' models are named after their modules, not by their number."""
+    server_sizes: tuple[tuple[int, int], ...] = ((70, 8192),)
+    """(GiB of a GPU from which it holds, max_num_batched_tokens of `vllm serve`), the largest first."""
+    hybrids_cache_prefixes: bool = False
+    """Whether models with state-space layers cache prefixes where nobody says."""
+    states_cache_all: bool = True
+    """Whether states are kept for all blocks, where prefixes are cached, the model can and nobody says."""
+    latent_is_quantised: bool = True
+    """Whether the spec of latent attention names the quantisation of its cache."""
+    kimi_latent: str = ""
+    """What follows a layer's name in Kimi-Linear's latent attention."""
+    kimi_counts_ahead: bool = True
+    """Whether Kimi Delta Attention's convolution keeps the inputs of drafted tokens."""
+    short_conv: str = "conv"
+    """What LFM 2 calls its convolutions."""
+
+    def model_window_counts(self, kinds: Sequence[str]) -> bool:
+        """Whether the model's window is that of all layers, which are of these kinds."""
+        if self.window_of_equal_layers:
+            return len(set(kinds)) <= 1
+        return all(kind == "sliding_attention" for kind in kinds)

@@ -10,6 +10,7 @@ from kvinspect.engine.specs import AttentionSpec
 from kvinspect.models.arguments import EngineArguments
 from kvinspect.models.config import Model
 from kvinspect.models.registry import Architecture
+from kvinspect.models.releases import rules
 from kvinspect.models.resolve import (
     model_window,
     quant_mode,
@@ -19,6 +20,7 @@ from kvinspect.models.resolve import (
     resolve_length,
     torch_dtype,
 )
+from kvinspect.models.rules import Rules
 from kvinspect.models.shape import Shape, shape_of
 
 DEFAULT_BLOCK_SIZE = 16
@@ -33,6 +35,7 @@ class Setting(NamedTuple):
     """What is settled before layers are made. Sizes in tokens; `block_size` is the user's, None where nobody says."""
 
     release: Release
+    rules: Rules
     platform: str
     capability: str | None
     arguments: EngineArguments
@@ -53,6 +56,9 @@ class Setting(NamedTuple):
     flash_attn_version: int | None = None
     mamba_chunk_size: int = 2048
     """Tokens that a state-space kernel works on at once."""
+    default_batched_tokens: int = DEFAULT_BATCHED_TOKENS
+    default_seqs: int = DEFAULT_SEQS
+    """Of a batch where the arguments say nothing; `vllm serve` takes others."""
 
     @property
     def ranks(self) -> int:
@@ -63,6 +69,15 @@ class Setting(NamedTuple):
     def block_size(self) -> int | None:
         """The user's block size."""
         return self.arguments.block_size
+
+    @property
+    def names_rows(self) -> bool:
+        """Whether the release's specs say how many bytes a row has; the V size of a latent row is 0 then."""
+        return "state_content_bytes" in self.release.catalogue["spec_classes"]["MLAAttentionSpec"]["optional"]
+
+    def latent_v(self, size: int) -> int:
+        """The V size of a latent row of `size` elements, as the release's specs have it."""
+        return 0 if self.names_rows else size
 
     @property
     def situation(self) -> Situation:
@@ -84,13 +99,15 @@ def settle(
     pooling = architecture.runner == "pooling"
     shape = shape_of(model, "multimodal" in architecture.flags and not arguments.language_model_only)
     hybrid = _is_hybrid(model, architecture)
-    prefix, chunked = _caching(model, architecture, arguments, hybrid)
+    rule = rules(release.name)
+    prefix, chunked = _caching(model, architecture, arguments, hybrid, rule)
     length = resolve_length(model, shape, arguments)
-    mode, block = _mamba(architecture, arguments, hybrid, prefix, length)
+    mode, block = _mamba(architecture, arguments, hybrid, prefix, length, rule)
     backend = arguments.attention_backend
     _check_ranks(model, shape, arguments, architecture)
     return Setting(
         release=release,
+        rules=rule,
         platform=platform,
         capability=capability,
         arguments=arguments,
@@ -99,7 +116,7 @@ def settle(
         dtype=resolve_dtype(model, arguments.dtype, platform, capability, pooling),
         cache_dtype=resolve_cache_dtype(model, arguments.kv_cache_dtype, release),
         max_model_len=length,
-        sliding_window=model_window(model, arguments),
+        sliding_window=model_window(model, arguments, rule),
         is_hybrid=hybrid,
         prefix_caching=prefix,
         chunked_prefill=chunked,
@@ -134,20 +151,23 @@ def attention_type(model: Model, architecture: Architecture, hybrid: bool) -> st
     return "encoder_decoder" if both else "decoder"
 
 
-def _caching(model: Model, architecture: Architecture, arguments: EngineArguments, hybrid: bool) -> tuple[bool, bool]:
-    """(prefix caching, chunked prefill), by default where the model can; hybrids cache prefixes only when asked to."""
+def _caching(
+    model: Model, architecture: Architecture, arguments: EngineArguments, hybrid: bool, rule: Rules
+) -> tuple[bool, bool]:
+    """(prefix caching, chunked prefill), by default where the model can; hybrids by the release's rule."""
     kind = attention_type(model, architecture, hybrid)
     if architecture.runner == "pooling":
         able = kind == "decoder" and architecture.pooling_type not in ("MEAN", "CLS")
         prefix, chunked = able, able
     else:
-        prefix, chunked = kind == "decoder", kind != "encoder_decoder"
+        prefix = kind == "decoder" or (kind == "hybrid" and rule.hybrids_cache_prefixes)
+        chunked = kind != "encoder_decoder"
     wanted, chunks = arguments.enable_prefix_caching, arguments.enable_chunked_prefill
     return prefix if wanted is None else wanted, chunked if chunks is None else chunks
 
 
 def _mamba(
-    architecture: Architecture, arguments: EngineArguments, hybrid: bool, prefix: bool, length: int
+    architecture: Architecture, arguments: EngineArguments, hybrid: bool, prefix: bool, length: int, rule: Rules
 ) -> tuple[str, int | None]:
     """(cache mode, block size in tokens) of state-space layers (`MambaModelConfig`)."""
     block = arguments.mamba_block_size
@@ -159,7 +179,7 @@ def _mamba(
         return "none", length if block is None else block
     mode = arguments.mamba_cache_mode
     able = "mamba_prefix_caching" in architecture.flags
-    mode = ("all" if able else "align") if mode == "none" else mode
+    mode = ("all" if able and rule.states_cache_all else "align") if mode == "none" else mode
     mode = "align" if mode == "all" and not able else mode
     return mode, block or arguments.block_size or DEFAULT_BLOCK_SIZE
 
@@ -186,12 +206,13 @@ def _check_ranks(model: Model, shape: Shape, arguments: EngineArguments, archite
 def one_token(setting: Setting, cache_dtype: str) -> AttentionSpec:
     """The spec of one token of a layer with the model's own heads, as block sizes are weighed with."""
     kv_heads = 1 if setting.shape.is_mla else max(1, setting.shape.kv_heads // setting.ranks)
+    size = setting.shape.head_size
     return AttentionSpec(
         kind="mla_attention" if setting.shape.is_mla else "full_attention",
         block_size=1,
         num_kv_heads=kv_heads,
-        head_size=setting.shape.head_size,
-        head_size_v=setting.shape.head_size,
+        head_size=size,
+        head_size_v=setting.latent_v(size) if setting.shape.is_mla else size,
         dtype=torch_dtype(cache_dtype, setting.dtype),
         kv_quant_mode=quant_mode(cache_dtype),
     )

@@ -38,6 +38,8 @@ class Shape(NamedTuple):
     max_len: float
     max_len_key: str
     num_experts: int = 0
+    largest_item: int = 0
+    """Tokens of the largest image or video where its tokens attend both ways, so that a batch has to hold it whole."""
 
 
 def shape_of(model: Model, sees_images: bool = True) -> Shape:
@@ -47,17 +49,19 @@ def shape_of(model: Model, sees_images: bool = True) -> Shape:
     mla = is_latent(text)
     heads = text.count("num_attention_heads", 0, least=0)
     max_len, key = _max_len(text)
+    prefix = sees_images and _is_mm_prefix(config, text)
     chunk = None if kind in WITHOUT_CHUNKS else text.maybe_count("attention_chunk_size")
     return Shape(
         heads=heads,
         kv_heads=0 if kind in NO_HEADS else _KV_HEADS.get(kind, _kv_heads)(text),
         head_size=0 if kind in NO_HEADS else _latent_size(text) if mla else _HEAD_SIZES.get(kind, _head_size)(text),
         is_mla=mla,
-        is_mm_prefix=sees_images and _is_mm_prefix(config, text),
+        is_mm_prefix=prefix,
         attention_chunk_size=chunk,
         max_len=max_len,
         max_len_key=key,
         num_experts=_num_experts(text),
+        largest_item=_largest_item(config) if prefix else 0,
     )
 
 
@@ -129,6 +133,17 @@ def _is_mm_prefix(config: Fields, text: Fields) -> bool:
     if "is_mm_prefix_lm" in config:
         return config.flag("is_mm_prefix_lm")
     return config.model_type in MM_PREFIX_TYPES
+
+
+GEMMA4_VIDEO = 32 * (70 + 8)
+"""Tokens of Gemma 4's longest video: so many frames, each with its soft tokens and what stands between them."""
+
+
+def _largest_item(config: Fields) -> int:
+    """Tokens (`get_mm_max_tokens_per_item`); 0 for models that do not say."""
+    if config.model_type in GEMMA4_TYPES:
+        return GEMMA4_VIDEO
+    return config.count("vit_max_num_patch_per_side", 70) ** 2 if config.model_type == "bagel" else 0
 
 
 def _num_experts(text: Fields) -> int:

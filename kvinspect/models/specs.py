@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from kvinspect.document.words import SPEC_CLASSES
@@ -12,11 +12,11 @@ from kvinspect.engine.specs import LATENT, AttentionSpec, LayerSpec, MambaSpec
 from kvinspect.models.backends import Choice, Chooser
 from kvinspect.models.block_size import Blocks, blocks, window_block_size
 from kvinspect.models.config import Model
+from kvinspect.models.drafts import draft_layers, left_out
 from kvinspect.models.here import Here
-from kvinspect.models.layers import Attention, Given, Latent, Layer, State
+from kvinspect.models.layers import Attention, Bare, Given, Latent, Layer, State
 from kvinspect.models.overrides import overridden
 from kvinspect.models.parallel import Heads, Uneven, heads, stage_layers
-from kvinspect.models.releases import rules
 from kvinspect.models.resolve import quant_mode, torch_dtype
 from kvinspect.models.setting import Setting
 
@@ -45,35 +45,56 @@ class Specs(NamedTuple):
 def make_specs(model: Model, setting: Setting, stage: int = 0) -> Specs:
     """The specs of a stage of a model. Raises DocumentError where the engine would not start with it."""
     setting = overridden(model, setting)
+    model = model.having(sliding_window=None) if setting.arguments.disable_sliding_window else model
     here = Here(model, setting, model.config, setting.architecture.name, setting.architecture.cls)
-    layers = tuple(_of_stage(here.layers(), model, setting, stage))
+    everywhere = (*here.layers(), *draft_layers(here))
+    layers = tuple(_of_stage(everywhere, model, setting, stage))
     chooser = Chooser(setting)
     chosen = {layer.name: _choice(layer, chooser, setting) for layer in layers}
-    first = next((chosen[layer.name].backend for layer in layers if not isinstance(layer, State)), None)
-    states = [layer for layer in layers if isinstance(layer, State)]
-    rule = rules(setting.release.name)
-    sizes = blocks(setting, rule, chooser.backend(first) if first else None, states)
+    setting = _in_latent_format(setting, chosen)
+    used = dict.fromkeys(chosen[layer.name].backend for layer in layers if not isinstance(layer, State))
+    states = [layer for layer in everywhere if isinstance(layer, State)]
+    sizes = blocks(setting, [chooser.backend(name) for name in used], states)
+    if note := left_out(here):
+        sizes = sizes._replace(steps=(*sizes.steps, note))
     make = _Maker(model, setting, chooser, sizes)
     shared = {
         layer.name: layer.kv_sharing_target
         for layer in layers
         if isinstance(layer, Attention) and layer.kv_sharing_target
     }
-    without = tuple(
-        sorted(layer.name for layer in layers if isinstance(layer, Attention) and layer.attn_type == "encoder_only")
-    )
+    without = tuple(sorted(layer.name for layer in layers if _has_no_cache(layer)))
     cached = (layer for layer in layers if layer.name not in shared and layer.name not in without)
     return Specs(setting, sizes, tuple(make.cache(layer, chosen[layer.name]) for layer in cached), shared, without)
 
 
-def _of_stage(layers: Iterator[Layer], model: Model, setting: Setting, stage: int) -> Iterator[Layer]:
+def _has_no_cache(layer: Layer) -> bool:
+    return isinstance(layer, Bare) or (isinstance(layer, Attention) and layer.attn_type == "encoder_only")
+
+
+def _in_latent_format(setting: Setting, chosen: Mapping[str, Choice]) -> Setting:
+    """The cache dtype that a sparse MLA backend puts in place (`_canonicalize_sparse_mla_kv_cache_dtype`)."""
+    for name in {choice.backend for choice in chosen.values()} & PACKED_ROWS.keys():
+        if PACKED_ROWS[name](setting.cache_dtype):
+            return setting._replace(cache_dtype="fp8_ds_mla")
+    return setting
+
+
+PACKED_ROWS: Mapping[str, Callable[[str], bool]] = {
+    "FLASHMLA_SPARSE": lambda dtype: dtype.startswith(("fp8", "int", "nvfp4")),
+    "FLASHINFER_MLA_SPARSE_SM120": lambda dtype: dtype in ("auto", "fp8", "fp8_e4m3"),
+}
+"""MLA backends that keep rows of DeepSeek's own format → for which cache dtypes."""
+
+
+def _of_stage(layers: Sequence[Layer], model: Model, setting: Setting, stage: int) -> Iterator[Layer]:
     """The layers of a pipeline stage."""
     stages = setting.arguments.pipeline_parallel_size
     if stages == 1:
         yield from layers
         return
-    mine = stage_layers(model.text.layers, stage, stages)
-    yield from (layer for layer in layers if layer.number is None or layer.number in mine)
+    mine, last = stage_layers(model.text.layers, stage, stages), model.text.layers - 1
+    yield from (layer for layer in layers if layer.number is None or min(layer.number, last) in mine)
 
 
 def layer_cache_dtype(layer: Layer, setting: Setting) -> str:
@@ -88,8 +109,8 @@ def layer_cache_dtype(layer: Layer, setting: Setting) -> str:
 
 def _choice(layer: Layer, chooser: Chooser, setting: Setting) -> Choice:
     if isinstance(layer, State):
-        return Choice(STATE_BACKENDS.get(layer.mamba_type, layer.mamba_type), "the layer's kind")
-    if isinstance(layer, Given):
+        return Choice(layer.backend or STATE_BACKENDS.get(layer.mamba_type, layer.mamba_type), "the layer's kind")
+    if isinstance(layer, (Given, Bare)):
         return Choice(layer.backend, "the model's own")
     return chooser.choose(layer, layer_cache_dtype(layer, setting))
 
@@ -101,6 +122,10 @@ STATE_BACKENDS = {
     "LINEAR": "LINEAR_ATTN",
 }
 """Kinds of state-space layers whose backend has another name."""
+
+
+LATENT_ROWS = {"fp8_ds_mla": 656}
+"""Cache dtype → bytes of a latent row in a format of its own, which its head size does not tell."""
 
 
 class _Maker(NamedTuple):
@@ -130,11 +155,22 @@ class _Maker(NamedTuple):
         if isinstance(layer, State):
             return self._state(layer)
         if isinstance(layer, Given):
-            given = {"block_size": self.blocks.block_size, "num_kv_heads": 1, "head_size_v": layer.fields["head_size"]}
-            return AttentionSpec(kind=layer.kind, **{**given, **layer.fields})
+            return self._given(layer)
         if isinstance(layer, Latent):
             return self._latent(layer)
+        assert isinstance(layer, Attention), "a layer without a cache"
         return self._attention(layer, self.chooser.backend(choice.backend))
+
+    def _given(self, layer: Given) -> AttentionSpec:
+        fields = dict(layer.fields)
+        rows = fields.pop("state_content_bytes", None)
+        given = {
+            "block_size": self.blocks.block_size,
+            "num_kv_heads": 1,
+            "head_size_v": self.setting.latent_v(fields["head_size"]) if layer.kind in LATENT else fields["head_size"],
+            "state_content_bytes": rows if self.setting.names_rows else None,
+        }
+        return AttentionSpec(kind=layer.kind, **{**given, **fields})
 
     def _state(self, layer: State) -> MambaSpec:
         size = self.blocks.mamba_block_size
@@ -156,11 +192,12 @@ class _Maker(NamedTuple):
             "block_size": self.blocks.block_size,
             "num_kv_heads": 1,
             "head_size": layer.head_size,
-            "head_size_v": layer.head_size,
+            "head_size_v": self.setting.latent_v(layer.head_size),
             "dtype": torch_dtype(cache_dtype, self.setting.dtype),
-            "kv_quant_mode": quant_mode(cache_dtype),
+            "kv_quant_mode": quant_mode(cache_dtype) if self.setting.rules.latent_is_quantised else "NONE",
             "cache_dtype_str": cache_dtype,
             "sliding_window": layer.sliding_window,
+            "state_content_bytes": LATENT_ROWS.get(cache_dtype) if self.setting.names_rows else None,
         }
         return AttentionSpec(**{**given, **layer.fields})
 
@@ -183,15 +220,18 @@ class _Maker(NamedTuple):
         if kind != "sliding_window":
             return spec
         shared = self.blocks.skip_page_size_padded
+        one = spec._replace(block_size=1, sliding_window=window)
+        if not self.setting.rules.window_knows_packing:
+            one = one._replace(kv_quant_mode="NONE")
         token = page_size_bytes(
-            spec._replace(block_size=1, sliding_window=window), self.setting.release.reshape.unpadded_page
+            self.setting.release.customized_spec(one, backend), self.setting.release.reshape.unpadded_page
         )
         size = window_block_size(backend, token, shared)
         return spec._replace(block_size=size, sliding_window=window, page_size_padded=shared)
 
     def _heads(self, layer: Attention) -> Heads:
         try:
-            return heads(layer.num_heads, layer.num_kv_heads, self.setting.ranks)
+            return heads(layer.num_heads, layer.num_kv_heads, self.setting.ranks, layer.repeats_kv_heads)
         except Uneven as uneven:
             self.model.text.refuse("num_key_value_heads", f"{layer.name}: {uneven}")
 
@@ -204,14 +244,29 @@ def _kind(layer: Attention, window: int | None) -> str:
     return "full_attention" if window is None else "sliding_window"
 
 
+UNUSED = {
+    "is_draft": False,
+    "dcp_sharded": False,
+    "tp_replicated": False,
+    "num_heads": 1,
+    "tokens_per_state": -1,
+    "num_prefill_checkpoint_blocks": 0,
+}
+"""Fields of later releases' specs that a plain model leaves as they are."""
+
+
 def spec_fields(spec: LayerSpec, catalogue: Mapping[str, Any]) -> dict[str, Any]:
     """A spec as the release's dataclass holds it: its class under `type`, then every field."""
     name = SPEC_CLASSES[spec.kind]
     fields: Mapping[str, Sequence[str]] = catalogue["spec_classes"][name]
-    values = spec._asdict()
+    values = {**UNUSED, **spec._asdict()}
+    if isinstance(spec, AttentionSpec):
+        values["tokens_per_state"] = spec.compress_ratio
     found = {"type": name, **{field: values.get(field) for field in (*fields["required"], *fields["optional"])}}
     if isinstance(spec, MambaSpec):
         found |= {"shapes": [list(shape) for shape in spec.shapes], "dtypes": list(spec.dtypes)}
+    elif spec.kind == "sliding_window_mla" and "state_content_bytes" not in found:
+        found["head_size_v"] = None
     elif "state_content_bytes" in found and spec.kind in LATENT:
-        found["head_size_v"] = 0 if spec.head_size_v == spec.head_size else spec.head_size_v
+        found["head_size_v"] = spec.head_size_v
     return found

@@ -49,7 +49,14 @@ def page(answer: AlignAnswer, view: View) -> Page:
 
 def _title(answer: AlignAnswer) -> Spans:
     setting = answer.setting
-    facts = [f"vLLM {setting.engine}", setting.platform, setting.kv_cache_layout or "", f"{setting.num_blocks} blocks"]
+    runner = f"model runner {setting.model_runner}" if setting.model_runner != "v2" else ""
+    facts = [
+        f"vLLM {setting.engine}",
+        runner,
+        setting.platform,
+        setting.kv_cache_layout or "",
+        f"{setting.num_blocks} blocks",
+    ]
     return spans(
         Span(title_of(setting.source), "strong"),
         "   " + " · ".join(fact for fact in (*facts, _device(answer)) if fact),

@@ -44,8 +44,9 @@ def page(answer: CGSupportAnswer, all_layers: bool = False) -> Page:
 def _title(answer: CGSupportAnswer) -> Spans:
     setting = answer.setting
     device = " ".join(filter(None, (setting.platform, setting.device_capability)))
-    facts = (f"vLLM {setting.engine}", device, f"{answer.requested_mode.name} asked for")
-    return spans(Span(title_of(setting.source), "strong"), "   " + " · ".join(facts))
+    runner = f"model runner {setting.model_runner}" if setting.model_runner != "v2" else ""
+    facts = (f"vLLM {setting.engine}", runner, device, f"{answer.requested_mode.name} asked for")
+    return spans(Span(title_of(setting.source), "strong"), "   " + " · ".join(filter(None, facts)))
 
 
 def _outcome(answer: CGSupportAnswer) -> Spans:

@@ -35,7 +35,7 @@ def test_flags_win_over_the_file(run, tmp_path):
     found = json.loads(run("plan", MODEL, "--config", serve, "-tp", "2", "--engine", "0.27", "-f", "json").stdout)
     assert found["max_model_len"] == 4096
     assert found["groups"][0]["kv_cache_spec"]["num_kv_heads"] == 4
-    assert found["memory"] == {"size": 20 << 30, "how": "given", "exact": True}
+    assert found["memory"] == {"size": 20 << 30, "how": "given", "exact": True, "gpu": None}
 
 
 def test_a_serve_file_names_its_model(run, root, tmp_path):

@@ -87,7 +87,7 @@ UNKNOWN = {
     "patch": ({"engine": "0.27.9"}, "did you mean 0.27?"),
     "release as a number": ({"engine": 0.3}, "engine: expected a vLLM release"),
     "cache dtype": ({"cache_dtype": "fp9"}, "cache_dtype: expected a --kv-cache-dtype of vLLM 0.25.1"),
-    "runner": ({"model_runner": "v1"}, 'model_runner: expected v2, found "v1"'),
+    "runner": ({"model_runner": "v3"}, 'model_runner: expected one of v2, v1, auto, found "v3"'),
     "layout": ({"kv_cache_layout": "LBHNC"}, "kv_cache_layout: expected NHD or HND in vLLM 0.25.1"),
 }
 

@@ -97,7 +97,9 @@ def test_the_long_form_of_groups_means_the_same(whisper):
 
 def test_every_step_gives_its_reason_and_its_rule(whisper):
     reasons = kvinspect.align(whisper).to_dict()["reasons"]
-    assert {"layout", "page size", "kernel blocks", "placement"} == {reason["step"] for reason in reasons}
+    assert {"model runner", "layout", "page size", "kernel blocks", "placement"} == {
+        reason["step"] for reason in reasons
+    }
     assert all(reason["text"] and reason["rule"] for reason in reasons)
 
 

@@ -1,7 +1,9 @@
-"""Which batches are captured: the sizes that the configuration picks, and the graphs that model runner V2 makes.
+"""Which batches are captured: the sizes that the configuration picks, and the graphs that a model runner makes.
 
-The sources are `VllmConfig._set_cudagraph_sizes` and `CudaGraphManager._init_candidates` in
-`vllm/v1/worker/gpu/cudagraph_utils.py` (0.25 on), without LoRA, sequence parallelism and draft lengths that vary.
+The sources are `VllmConfig._set_cudagraph_sizes`, for V2 `CudaGraphManager._init_candidates` in
+`vllm/v1/worker/gpu/cudagraph_utils.py`, for V1 `CudagraphDispatcher.initialize_cudagraph_keys` and
+`CompilationConfig.adjust_cudagraph_sizes_for_spec_decode` (0.25 on), without LoRA, sequence parallelism and draft
+lengths that vary.
 """
 
 from __future__ import annotations
@@ -107,10 +109,35 @@ def _by_default(largest: int, max_tokens: int, decodes: set[int]) -> tuple[int, 
 
 
 def captured(mode: CUDAGraphMode, sizes: tuple[int, ...], batches: Batches) -> Captured:
-    """The graphs that a mode has at these sizes."""
+    """The graphs that a mode has at these sizes (V2)."""
     decode: tuple[int, ...] = ()
     if mode.full_decode and mode.value.separate:
         rounded = {-(-size // batches.query_len) * batches.query_len for size in sizes}
         most = min(batches.max_num_seqs * batches.query_len, max(sizes, default=0))
         decode = tuple(sorted(tokens for tokens in rounded if tokens <= most))
     return Captured(sizes, decode, sizes if mode.value.mixed != "NONE" else ())
+
+
+def captured_in_multiples(mode: CUDAGraphMode, sizes: tuple[int, ...], batches: Batches) -> Captured:
+    """The same of V1, which rounds the sizes of decodes and of mixed batches up to whole decodes of `query_len` tokens.
+
+    Raises Refused where no size is left.
+    """
+    length = batches.query_len
+    if mode.full_decode and length > 1 and sizes:
+        sizes = _in_multiples(sizes, length)
+    decode: tuple[int, ...] = ()
+    if mode.full_decode and mode.value.separate:
+        decode = tuple(size for size in sizes if length <= size <= batches.max_num_seqs * length)
+    return Captured(sizes, decode, sizes if mode.value.mixed != "NONE" else ())
+
+
+def _in_multiples(sizes: tuple[int, ...], length: int) -> tuple[int, ...]:
+    largest = max(sizes)
+    rounded = {-(-size // length) * length for size in sizes}
+    left = tuple(sorted(size for size in rounded if size <= largest)) or ((length,) if length <= largest else ())
+    if not left:
+        text = f"no capture size up to {largest} is a multiple of {length} tokens (num_speculative_tokens + 1)"
+        path = ("compilation_config", "cudagraph_capture_sizes")
+        raise Refused("ValueError", text, function="adjust_cudagraph_sizes_for_spec_decode", path=path)
+    return left

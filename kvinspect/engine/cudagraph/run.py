@@ -10,7 +10,7 @@ from kvinspect.engine.answer import Setting
 from kvinspect.engine.conditions import OPEN
 from kvinspect.engine.cudagraph.advice import Asked, advise
 from kvinspect.engine.cudagraph.answer import CGSupportAnswer, Matrix, MatrixCell, Open, OpenCase
-from kvinspect.engine.cudagraph.capture import Batches, Captured, capture_sizes, captured
+from kvinspect.engine.cudagraph.capture import Batches, Captured, capture_sizes
 from kvinspect.engine.cudagraph.decide import Decision, decide
 from kvinspect.engine.cudagraph.levels import CANDIDATES, assumed, deployment_facts
 from kvinspect.engine.cudagraph.mode import CUDAGraphMode
@@ -53,9 +53,9 @@ def _captured(document: Document, release: Release, decision: Decision) -> tuple
     try:
         limit = release.capture_limit(decision.cache.situation.capability)
         sizes = capture_sizes(model.compilation_config, batches, limit, release.decode_sizes)
+        return start_up, release.captured(mode, sizes, batches)
     except Refused as refused:
         return Resolution(None, (start_up or decision.resolution).steps, refused), None
-    return start_up, captured(mode, sizes, batches)
 
 
 def _open(document: Document, release: Release, decision: Decision) -> Iterator[Open]:

@@ -15,7 +15,6 @@ from kvinspect.engine.layout.latent_index import place_with_index
 from kvinspect.engine.layout.layouts import KVCacheLayout
 from kvinspect.engine.layout.resolve import Choice, resolve
 from kvinspect.engine.refusal import Refused, Unknown, stage
-from kvinspect.engine.reshape import Place
 from kvinspect.engine.specs import LayerSpec, UniformTypeSpecs
 
 
@@ -109,6 +108,7 @@ def build_views(cache: Cache) -> None:
     """The view of every layer. Raises Refused."""
     with stage("allocate", "allocate_kv_cache"):
         allocation = views.backing(cache.tensors, cache.situation.platform)
+        cache.places = views.places(cache.tensors, allocation)
         if allocation is None:
             return
         viewer = views.Viewer(KVCacheLayout[cache.layout], cache.num_blocks, allocation)
@@ -130,11 +130,6 @@ def _view_tensor(cache: Cache, viewer: views.Viewer, tensor: Tensor, home: Mappi
     path = ("kv_cache_config", "kv_cache_groups", group.id)
     with stage("allocate", "create_kv_cache_views", path):
         cache.views.update(viewer.views(group.spec_of(first), tensor, size))
-
-
-def places(cache: Cache) -> Mapping[str, Place]:
-    """Each layer's tensor, all on the one allocation."""
-    return views.places(cache.tensors, views.backing(cache.tensors, cache.situation.platform))
 
 
 def judge(cache: Cache) -> Judged:

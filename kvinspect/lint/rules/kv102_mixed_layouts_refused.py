@@ -16,7 +16,7 @@ def check(subject: Subject) -> Iterator[Found]:
         yield Found(path, f"{folded(layers)}: {tensor.why}; give both groups backends of one layout", layers)
     refusal = subject.judged.refusal if subject.judged else None
     if refusal and not found:
-        yield Found(GROUPS, f"vLLM stops at start-up with {refusal.type}: {refusal.text}")
+        yield Found(refusal.path or GROUPS, f"vLLM stops at start-up with {refusal.type}: {refusal.text}")
 
 
 RULE = Rule(

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from kvinspect.document.problem import Path
 from kvinspect.engine.catalogue import versions
 from kvinspect.engine.releases import Release, release
+from kvinspect.engine.runners import choose
 from kvinspect.engine.specs import AttentionSpec, MambaSpec, UniformTypeSpecs
 from kvinspect.lint.rule import ERROR, Found, Rule
 from kvinspect.lint.rules._shared import GROUPS, attends_both_ways
@@ -34,8 +35,16 @@ def check(subject: Subject) -> Iterator[Found]:
 
 def _free(subject: Subject, fault_of: Callable[[Subject], Fault | None]) -> str:
     others = [version for version in versions() if version != subject.release.version]
-    free = [version for version in others if _is_free(subject, fault_of, release(version))]
+    free = [
+        version
+        for version in others
+        if _is_free(subject, fault_of, release(version, choose(subject.document, version).runner))
+    ]
     return f"free of it: {', '.join(free)}" if free else "no release that kvinspect knows is free of it"
+
+
+def _release(subject: Subject, version: str) -> Release:
+    return release(version, choose(subject.document, version).runner)
 
 
 def _is_free(subject: Subject, fault_of: Callable[[Subject], Fault | None], other: Release) -> bool:

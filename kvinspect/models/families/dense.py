@@ -33,6 +33,11 @@ ARCHITECTURES: dict[str, Dense] = {
          "OlmoeForCausalLM", "FlexOlmoForCausalLM", "OrionForCausalLM", "StablelmForCausalLM"),
         Dense(),
     ),
+    **dict.fromkeys(("DeepseekForCausalLM", "ChameleonForConditionalGeneration"), Dense()),
+    **dict.fromkeys(("Param2MoEForCausalLM", "SarvamMoEForCausalLM", "Phi4MMForCausalLM"), _LLAMA_LIKE),
+    "MolmoForCausalLM": Dense(),
+    "Molmo2ForConditionalGeneration": _LLAMA_LIKE,
+    "Ernie4_5_VLMoeForConditionalGeneration": Dense("language_model.model.layers", has_head_dim=True),
     "InternLM2ForCausalLM": Dense(attention="attention.attn"),
     "InternLM2ForRewardModel": Dense(attention="attention.attn"),
     "BailingMoeForCausalLM": Dense(attention="attention.attn", has_head_dim=True),
@@ -54,4 +59,5 @@ def layers(here: Here) -> Iterator[Layer]:
     way = ARCHITECTURES[here.cls]
     size = text.head_dim if way.has_head_dim else text.shared_out()
     kv = text.kv_heads if way.has_kv_heads else text.heads
-    return here.decoder(way.stack, way.attention, head_size=size, num_kv_heads=kv)
+    for layer in here.decoder(way.stack, way.attention, head_size=size, num_kv_heads=kv):
+        yield layer._replace(repeats_kv_heads=here.cls != "Param2MoEForCausalLM")

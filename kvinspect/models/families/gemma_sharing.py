@@ -15,7 +15,7 @@ def layers(here: Here) -> Iterator[Layer]:
     text = here.text
     kinds = text.layer_types() or ["full_attention"] * text.layers
     first_shared = text.layers - text.count("num_kv_shared_layers", 0, least=0)
-    stack = "model.language_model.layers" if here.cls == "Gemma3nForCausalLM" else "model.layers"
+    stack = "model.layers"
     for i, kind in enumerate(kinds[: text.layers]):
         target = _target(here, kinds, i, first_shared)
         size, kv = _heads(here, kind)
@@ -50,4 +50,7 @@ def _target(here: Here, kinds: Sequence[str], index: int, first_shared: int) -> 
     if here.cls == "Gemma3nForCausalLM":
         target = first_shared - (2 if kinds[index] == "sliding_attention" else 1)
         return target if target >= 0 else None
-    return next((i for i in range(first_shared - 1, -1, -1) if kinds[i] == kinds[index]), None)
+    same = next((i for i in range(first_shared - 1, -1, -1) if kinds[i] == kinds[index]), None)
+    if same is None:
+        here.text.refuse("num_kv_shared_layers", f"no layer before {first_shared} is of the kind {kinds[index]}")
+    return same

@@ -13,8 +13,9 @@ ARCHITECTURES = ("GptOssForCausalLM",)
 
 
 def layers(here: Here) -> Iterator[Layer]:
-    """VLLM goes by odd and even, not by `layer_types`."""
-    return here.decoder(attention="attn.attn", window=_even, has_sink=True)
+    """Odd and even tell the layers, not `layer_types`; KV heads are not repeated on more ranks."""
+    for layer in here.decoder(attention="attn.attn", window=_even, has_sink=True):
+        yield layer._replace(repeats_kv_heads=False)
 
 
 def _even(text: Fields, index: int) -> int | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kvinspect.models.config import Fields
 from kvinspect.models.here import Here
 from kvinspect.models.layers import Layer
 
@@ -25,10 +26,23 @@ ARCHITECTURES = (
 )
 
 
+WITH_EXPERTS = ("Qwen2MoeForCausalLM", "Qwen3MoeForCausalLM", "SeedOssForCausalLM")
+"""Classes whose layers may be of several kinds, though none has a window of its own."""
+
+
 def layers(here: Here) -> Iterator[Layer]:
     """No layer has a window of its own; the model's counts where all layers have it."""
     text = here.text
     if here.cls == "VoyageQwen3BidirectionalEmbedModel":
         text = text.having(is_causal=False)
+    if here.cls not in WITH_EXPERTS:
+        _check_windows(text)
     size = text.shared_out() if here.cls in SHARED_OUT else text.head_dim
     return here.decoder(head_size=size, may_look_both_ways=True)
+
+
+def _check_windows(text: Fields) -> None:
+    """Raises DocumentError for windows on some of the layers, at which the engine stops."""
+    kinds = text.layer_types()
+    if kinds and len(set(kinds)) > 1 and text.get("max_window_layers") != text.layers:
+        text.refuse("max_window_layers", "the engine takes a sliding window on all layers or on none of them")

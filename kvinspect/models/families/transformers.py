@@ -1,4 +1,4 @@
-"""Models that vLLM runs with transformers' own modules: one attention a layer, named by its number."""
+"""Models that vLLM runs with transformers' own modules: one attention a layer."""
 
 from __future__ import annotations
 
@@ -16,17 +16,48 @@ ARCHITECTURES = (
 )  # fmt: skip
 
 
+ENCODERS = frozenset({
+    "albert", "bert", "bert-generation", "camembert", "data2vec-text", "distilbert", "electra", "ernie", "esm",
+    "eurobert", "jina_embeddings_v3", "mobilebert", "modernbert", "nomic_bert", "roberta", "roberta-prelayernorm",
+    "roc_bert", "xlm-roberta", "xlm-roberta-xl", "xmod",
+})  # fmt: skip
+"""Model types that attend both ways unless their configuration makes them decoders."""
+
+MODULES = {
+    "gpt2": "model.h.{}.attn.attn",
+    "gpt_bigcode": "model.h.{}.attn.attn",
+    "gptj": "model.h.{}.attn.attn",
+    "codegen": "model.h.{}.attn.attn",
+    "gpt_neox": "model.layers.{}.attention.attn",
+    "opt": "model.decoder.layers.{}.self_attn.attn",
+}
+"""Model types whose modules are not called as most models' are."""
+
+
+def _name(here: Here) -> str:
+    """A layer's name: its number, or from 0.33 on where its module stands in the model."""
+    if not here.setting.rules.names_of_modules:
+        return "{}.attn"
+    return MODULES.get(here.text.model_type, "model.layers.{}.self_attn.attn")
+
+
 def layers(here: Here) -> Iterator[Layer]:
-    """All heads are the model's as a whole; windows go by the `layer_types` of the outer configuration."""
+    """All heads are the model's as a whole; windows go by the `layer_types` of the outer configuration.
+
+    A model without images whose layers are no decoder's keeps no cache.
+    """
     shape, text = here.setting.shape, here.text
     kinds = here.config.get("layer_types")
+    encodes = text is here.config and text.model_type in ENCODERS and not text.flag("is_decoder")
+    name = _name(here)
     for i in range(text.layers):
         sliding = isinstance(kinds, list) and i < len(kinds) and kinds[i] == "sliding_attention"
         yield Attention(
-            here.named(f"{i}.attn"),
+            here.named(name.format(i)),
             i,
             shape.heads,
             max(1, shape.kv_heads),
             shape.head_size,
             sliding_window=window_of(here.config) if sliding else None,
+            attn_type="encoder_only" if encodes else "decoder",
         )

@@ -19,4 +19,5 @@ ARCHITECTURES = (
 def layers(here: Here) -> Iterator[Layer]:
     """Layers called `sliding_attention` have the model's window, the others none."""
     size = here.text.shared_out() if here.cls in SHARED_OUT else here.text.head_dim
-    return here.decoder(head_size=size, window=by_layer_type)
+    stack = "model.layers" if here.cls != "Gemma3Model" else here.bare("layers")
+    return here.decoder(stack, head_size=size, window=by_layer_type)

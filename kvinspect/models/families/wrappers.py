@@ -14,6 +14,8 @@ class Wrapper(NamedTuple):
 
     prefix: str = "language_model"
     architecture: str | None = None
+    bare: bool = False
+    """Whether the language model is built without its head, so that its layers stand right under the prefix."""
 
 
 _NESTED = Wrapper()
@@ -36,7 +38,7 @@ ARCHITECTURES: dict[str, Wrapper] = {
          "PixtralForConditionalGeneration", "SkyworkR1VChatModel", "Step3VLForConditionalGeneration",
          "Step3p7ForConditionalGeneration", "StepVLForConditionalGeneration", "UltravoxModel",
          "VoxtralForConditionalGeneration",
-         "NVLM_D_Model", "Idefics3ForConditionalGeneration"),
+         "NVLM_D_Model"),
         _NESTED,
     ),
     **dict.fromkeys(
@@ -61,6 +63,31 @@ ARCHITECTURES: dict[str, Wrapper] = {
     "Gemma3nForConditionalGeneration": Wrapper(architecture="Gemma3nForCausalLM"),
     "Gemma4ForConditionalGeneration": Wrapper(architecture="Gemma4ForCausalLM"),
     "Gemma4UnifiedForConditionalGeneration": Wrapper(architecture="Gemma4ForCausalLM"),
+    **dict.fromkeys(
+        ("Idefics3ForConditionalGeneration", "SmolVLMForConditionalGeneration"),
+        Wrapper("model.text_model", "LlamaForCausalLM", bare=True),
+    ),
+    **dict.fromkeys(
+        ("Glm4vForConditionalGeneration", "GlmOcrForConditionalGeneration"), Wrapper(architecture="Glm4ForCausalLM")
+    ),
+    "Glm4vMoeForConditionalGeneration": Wrapper(architecture="Glm4MoeForCausalLM"),
+    "Granite4VisionForConditionalGeneration": Wrapper(architecture="GraniteForCausalLM"),
+    "AriaForConditionalGeneration": Wrapper("language_model.model", "LlamaForCausalLM", bare=True),
+    "PaddleOCRVLForConditionalGeneration": Wrapper(architecture="Ernie4_5ForCausalLM"),
+    "QianfanOCRForConditionalGeneration": _NESTED,
+    "RForConditionalGeneration": _NESTED,
+    "HunYuanVLForConditionalGeneration": Wrapper("language_model.model", "HunYuanDenseV1ForCausalLM"),
+    "KimiAudioForConditionalGeneration": _QWEN2,
+    "MossAudioModel": _QWEN3,
+    **dict.fromkeys(
+        ("Qwen3ASRForConditionalGeneration", "Qwen3ASRRealtimeGeneration",
+         "Qwen3ASRForcedAlignerForTokenClassification"),
+        _QWEN3,
+    ),
+    "OpenPanguVLForConditionalGeneration": Wrapper("openpangu.language_model", "PanguEmbeddedForCausalLM"),
+    "InternS1ProForConditionalGeneration": Wrapper(architecture="Qwen3MoeForCausalLM"),
+    "LlamaNemotronVLForEmbedding": _NESTED,
+    "LlamaNemotronVLForSequenceClassification": _NESTED,
     "DeepseekVLV2ForCausalLM": Wrapper("language"),
     "KimiVLForConditionalGeneration": Wrapper(architecture="DeepseekV2ForCausalLM"),
     "KimiK25ForConditionalGeneration": Wrapper(architecture="DeepseekV2ForCausalLM"),
@@ -77,4 +104,5 @@ ARCHITECTURES: dict[str, Wrapper] = {
 def layers(here: Here) -> Iterator[Layer]:
     """The language model's layers, under its prefix."""
     way = ARCHITECTURES[here.cls]
-    yield from here.inner(here.text, way.prefix, way.architecture)
+    for layer in here.inner(here.text, way.prefix, way.architecture):
+        yield layer._replace(name=layer.name.replace(".model.layers.", ".layers.", 1)) if way.bare else layer

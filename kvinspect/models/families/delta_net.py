@@ -1,0 +1,39 @@
+"""Qwen 3-Next and 3.5 and OLMo Hybrid: gated delta nets, with full attention every few layers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kvinspect.models.here import Here
+from kvinspect.models.layers import Attention, Layer
+from kvinspect.models.states import Delta, States
+
+TEXT = ("Qwen3NextForCausalLM", "Qwen3_5ForCausalLM", "Qwen3_5MoeForCausalLM", "OlmoHybridForCausalLM")
+SEEING = ("Qwen3_5ForConditionalGeneration", "Qwen3_5MoeForConditionalGeneration")
+ARCHITECTURES = (*TEXT, *SEEING)
+
+
+def layers(here: Here) -> Iterator[Layer]:
+    """`layer_types` has `linear_attention` and `full_attention`."""
+    text, states = here.text, States(here)
+    stack = "language_model.model.layers" if here.cls in SEEING else "model.layers"
+    size = text.shared_out() if here.cls == "OlmoHybridForCausalLM" else text.head_dim
+    kinds = text.layer_types() or ()
+    for i, kind in enumerate(kinds[: text.layers]):
+        if kind == "linear_attention":
+            yield states.delta(f"{stack}.{i}.linear_attn", i, _sizes(here))
+        elif kind == "full_attention":
+            yield Attention(here.named(f"{stack}.{i}.self_attn.attn"), i, text.heads, text.kv_heads, size)
+        else:
+            text.fail("layer_types", "linear_attention or full_attention for each layer", kind)
+
+
+def _sizes(here: Here) -> Delta:
+    text = here.text
+    return Delta(
+        key_heads=text.count("linear_num_key_heads"),
+        value_heads=text.count("linear_num_value_heads"),
+        key_dim=text.count("linear_key_head_dim"),
+        value_dim=text.count("linear_value_head_dim"),
+        kernel=text.count("linear_conv_kernel_dim"),
+    )

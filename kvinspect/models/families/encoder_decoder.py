@@ -1,0 +1,69 @@
+"""Decoders beside an encoder: every layer attends to what was said so far and, across, to what the encoder made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from kvinspect.models.config import Fields
+from kvinspect.models.here import Here
+from kvinspect.models.layers import Attention, Layer
+
+
+class Decoder(NamedTuple):
+    """Where the decoder's layers stand, and the names of the two attentions."""
+
+    stack: str
+    own: str = "self_attn.attn"
+    across: str = "encoder_attn.attn"
+    part: str | None = None
+    """The nested configuration that describes the decoder."""
+    size: str = "d_model"
+    heads: str = "decoder_attention_heads"
+    layers: str = "decoder_layers"
+    defaults: Mapping[str, int] = {}
+
+
+ARCHITECTURES: Mapping[str, Decoder] = {
+    "WhisperForConditionalGeneration": Decoder(".decoder.layers.{}.layers"),
+    "NemotronParseForConditionalGeneration": Decoder(".decoder.layers.{}", part="decoder"),
+    "CohereAsrForConditionalGeneration": Decoder(
+        "decoder.layers.{}.layers",
+        "first_sub_layer.attn",
+        "second_sub_layer.attn",
+        "transf_decoder",
+        "hidden_size",
+        "num_attention_heads",
+        "num_layers",
+    ),
+    "FireRedLIDForConditionalGeneration": Decoder(
+        "model.decoder.layer_stack.{}",
+        across="cross_attn.attn",
+        heads="n_head",
+        layers="n_layers_lid_dec",
+        defaults={"d_model": 1280, "n_head": 20, "n_layers_lid_dec": 6},
+    ),
+}
+
+
+def layers(here: Here) -> Iterator[Layer]:
+    """Two attentions a layer, of as many KV heads as heads. A dot leads where vLLM's prefix is empty."""
+    way = ARCHITECTURES[here.cls]
+    fields = _described(here.config, way)
+    heads = fields.count(way.heads, way.defaults.get(way.heads))
+    size = fields.count(way.size, way.defaults.get(way.size)) // heads
+    for i in range(fields.count(way.layers, way.defaults.get(way.layers))):
+        stack = f"{here.at}{way.stack}" if way.stack.startswith(".") else here.named(way.stack)
+        prefix = stack.format(i)
+        yield Attention(f"{prefix}.{way.own}", i, heads, heads, size)
+        yield Attention(f"{prefix}.{way.across}", i, heads, heads, size, attn_type="encoder_decoder")
+
+
+def _described(config: Fields, way: Decoder) -> Fields:
+    """The configuration of the decoder."""
+    if way.part is None:
+        return config
+    part = config.part(way.part)
+    if part is None:
+        config.fail(way.part, "the configuration of the decoder", config.get(way.part))
+    return part.part("config_dict") or part

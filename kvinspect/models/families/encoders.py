@@ -1,0 +1,31 @@
+"""Encoders that make vectors or classes of a text: they attend both ways in one pass and keep no cache."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kvinspect.models.here import Here
+from kvinspect.models.layers import Attention, Layer
+
+_BERT = "model.encoder.layer.{}.attention.output.attn"
+_BERT_WITH_HEAD = "bert.encoder.layer.{}.attention.output.attn"
+_ROBERTA_WITH_HEAD = "roberta.encoder.layer.{}.attention.output.attn"
+
+ARCHITECTURES = {
+    **dict.fromkeys(("BertEmbeddingModel", "BertForMaskedLM", "BertSpladeSparseEmbeddingModel"), _BERT),
+    **dict.fromkeys(("RobertaEmbeddingModel", "BgeM3EmbeddingModel"), _BERT),
+    **dict.fromkeys(("BertForSequenceClassification", "BertForTokenClassification"), _BERT_WITH_HEAD),
+    **dict.fromkeys(("RobertaForSequenceClassification", "RobertaForTokenClassification"), _ROBERTA_WITH_HEAD),
+    **dict.fromkeys(
+        ("ModernBertModel", "ModernBertForSequenceClassification", "ModernBertForTokenClassification"), "{}.attn"
+    ),
+    "SiglipEmbeddingModel": "text_model.encoder.layers.{}.self_attn.attn",
+}
+
+
+def layers(here: Here) -> Iterator[Layer]:
+    """One attention a layer, of type `encoder_only`."""
+    text = here.text
+    name = ARCHITECTURES[here.cls]
+    for i in range(text.layers):
+        yield Attention(here.named(name.format(i)), i, text.heads, text.heads, text.head_dim, attn_type="encoder_only")

@@ -1,0 +1,130 @@
+"""Decoders whose heads stand under names of their own, or differ from layer to layer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from kvinspect.models.config import Fields
+from kvinspect.models.here import Here, by_layer_type
+from kvinspect.models.layers import Attention, Layer
+
+ARCHITECTURES = (
+    "HunYuanDenseV1ForCausalLM", "HunYuanMoEV1ForCausalLM", "MiniCPM3ForCausalLM", "Step1ForCausalLM",
+    "Step3TextForCausalLM", "DeciLMForCausalLM", "LagunaForCausalLM", "ExaoneMoeForCausalLM", "Step3p5ForCausalLM",
+)  # fmt: skip
+
+
+def layers(here: Here) -> Iterator[Layer]:
+    """One attention a layer, its heads told by the rule of the class."""
+    return _RULES[here.cls](here)
+
+
+def _hunyuan(here: Here) -> Iterator[Layer]:
+    """`attention_head_dim` where there is no `head_dim`."""
+    text = here.text
+    size = text.maybe_count("head_dim", least=0) or text.maybe_count("attention_head_dim") or text.shared_out()
+    return here.decoder(head_size=size)
+
+
+def _minicpm3(here: Here) -> Iterator[Layer]:
+    """The latent is spread out to heads before it is cached."""
+    text = here.text
+    size = text.count("qk_nope_head_dim") + text.count("qk_rope_head_dim")
+    return here.decoder(head_size=size, num_kv_heads=text.heads)
+
+
+def _step1(here: Here) -> Iterator[Layer]:
+    text = here.text
+    kv = text.first_count("num_attention_groups", "num_key_value_heads", least=0) or 1
+    return here.decoder(head_size=text.shared_out(), num_kv_heads=kv)
+
+
+def _step3(here: Here) -> Iterator[Layer]:
+    """One KV head for all."""
+    return here.decoder(here.bare("layers"), head_size=here.text.head_dim, num_kv_heads=1)
+
+
+def _deci(here: Here) -> Iterator[Layer]:
+    """Each block says how many heads share a KV head, and some blocks have no attention."""
+    text = here.text
+    blocks = text.items("block_configs", text.layers)
+    for i in range(text.layers):
+        attention = blocks[i].get("attention") if blocks and isinstance(blocks[i], Mapping) else None
+        if not isinstance(attention, Mapping):
+            text.fail("block_configs", "an attention for each layer", attention)
+        if attention.get("no_op") or attention.get("replace_with_linear"):
+            continue
+        yield Attention(
+            here.named(f"model.layers.{i}.self_attn.attn"),
+            i,
+            text.heads,
+            text.heads // _positive(text, "block_configs", attention.get("n_heads_in_group")),
+            text.head_dim,
+        )
+
+
+def _laguna(here: Here) -> Iterator[Layer]:
+    """Query heads may be told layer by layer; layers with windows may have sinks."""
+    text = here.text
+    counts = text.items("num_attention_heads_per_layer", text.layers)
+    for layer in here.decoder(window=by_layer_type):
+        i = layer.number or 0
+        sink = layer.sliding_window is not None and text.flag("swa_attention_sink_enabled")
+        query = _positive(text, "num_attention_heads_per_layer", counts[i]) if counts else layer.num_heads
+        yield layer._replace(num_heads=query, has_sink=sink)
+
+
+def _exaone_moe(here: Here) -> Iterator[Layer]:
+    """Windows from a list, but none on layers with full attention."""
+    text = here.text
+    windows = text.items("sliding_windows", text.layers)
+    kinds = text.layer_types() or ()
+    for layer in here.decoder():
+        i = layer.number or 0
+        window = windows[i] if windows and (not kinds or kinds[i] != "full_attention") else None
+        yield layer._replace(sliding_window=window if type(window) is int and window > 0 else None)
+
+
+def _step3p5(here: Here) -> Iterator[Layer]:
+    """Layers of one kind may have heads of their own, told under `attention_other_setting`."""
+    text = here.text
+    kinds = text.layer_types()
+    other = text.get("attention_other_setting")
+    other = other if isinstance(other, Mapping) else {}
+    groups = text.first_count("num_attention_groups", "num_key_value_heads") or text.heads
+    window = text.maybe_count("sliding_window", least=0) or None
+    for i in range(text.layers):
+        own = other if kinds and other and kinds[i] == other.get("attention_type") else {}
+        sliding = kinds[i] == "sliding_attention" if kinds else i % 2 == 0
+        yield Attention(
+            here.named(f"model.layers.{i}.self_attn.attn"),
+            i,
+            _own(text, own, "num_attention_heads") or text.heads,
+            _own(text, own, "num_attention_groups") or groups,
+            _own(text, own, "head_dim") or text.head_dim,
+            sliding_window=window if sliding else None,
+        )
+
+
+def _own(text: Fields, part: Mapping[str, Any], key: str) -> int | None:
+    return _positive(text, "attention_other_setting", part[key]) if part.get(key) else None
+
+
+def _positive(text: Fields, name: str, value: Any) -> int:
+    if type(value) is not int or value < 1:
+        text.fail(name, "whole numbers from 1 on", value)
+    return value
+
+
+_RULES = {
+    "HunYuanDenseV1ForCausalLM": _hunyuan,
+    "HunYuanMoEV1ForCausalLM": _hunyuan,
+    "MiniCPM3ForCausalLM": _minicpm3,
+    "Step1ForCausalLM": _step1,
+    "Step3TextForCausalLM": _step3,
+    "DeciLMForCausalLM": _deci,
+    "LagunaForCausalLM": _laguna,
+    "ExaoneMoeForCausalLM": _exaone_moe,
+    "Step3p5ForCausalLM": _step3p5,
+}

@@ -1,0 +1,28 @@
+"""Decoders whose windows stand in a list that goes round: `interleaved_sliding_window`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kvinspect.models.config import Fields
+from kvinspect.models.here import Here
+from kvinspect.models.layers import Layer
+
+ARCHITECTURES = ("Jais2ForCausalLM", "PanguEmbeddedForCausalLM", "Plamo3ForCausalLM")
+
+
+def layers(here: Here) -> Iterator[Layer]:
+    """A number is the window of every layer, a list gives one a layer and begins again at its end."""
+    attention = "mixer.attn" if here.cls == "Plamo3ForCausalLM" else "self_attn.attn"
+    return here.decoder(attention=attention, window=_window, may_look_both_ways=here.cls == "PanguEmbeddedForCausalLM")
+
+
+def _window(text: Fields, index: int) -> int | None:
+    windows = text.get("interleaved_sliding_window")
+    if isinstance(windows, list) and windows:
+        windows = windows[index % len(windows)]
+    if windows is None:
+        return None
+    if type(windows) is not int or windows < 0:
+        text.fail("interleaved_sliding_window", "a window in tokens, or a list of windows and nulls", windows)
+    return windows or None

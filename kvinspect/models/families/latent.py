@@ -1,0 +1,90 @@
+"""Multi-head latent attention as DeepSeek V2 has it, with V3.2's indexer where there is one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kvinspect.models.config import Fields
+from kvinspect.models.here import Here
+from kvinspect.models.layers import Attention, Given, Latent, Layer
+
+EITHER_WAY = (
+    "DeepseekForCausalLM", "DeepseekV2ForCausalLM", "DeepseekV3ForCausalLM", "DeepseekV32ForCausalLM",
+    "GlmMoeDsaForCausalLM", "MistralLarge3ForCausalLM", "AXK1ForCausalLM", "Glm4MoeLiteForCausalLM",
+)  # fmt: skip
+"""Classes that take MLA where the model type says so, else plain attention over heads made of the latent vector."""
+
+MAY_BE_SPARSE = frozenset({*EITHER_WAY, "DeepSeekMTP"} - {"AXK1ForCausalLM"})
+"""Classes that take `index_topk` for an indexer."""
+
+ARCHITECTURES = (*EITHER_WAY, "SarvamMLAForCausalLM")
+
+INDEX_BLOCK = 128
+"""Elements of an indexer's key that share a scale of four bytes."""
+
+
+def layers(here: Here) -> Iterator[Layer]:
+    """One attention a layer, an indexer's keys before it."""
+    for i in range(here.text.layers):
+        yield from attention(here, f"model.layers.{i}.self_attn", i)
+
+
+def attention(here: Here, prefix: str, number: int) -> Iterator[Layer]:
+    """The attention of a layer: of heads, or latent with its indexer."""
+    text = here.text
+    if here.cls in EITHER_WAY and _of_heads(text):
+        name = here.named(f"{prefix}.attn")
+        yield Attention(name, number, text.heads, text.kv_heads, text.shared_out())
+    elif here.cls in EITHER_WAY and not here.setting.shape.is_mla:
+        yield expanded(here, f"{prefix}.attn", number)
+    else:
+        yield from latent(here, prefix, number)
+
+
+def _of_heads(text: Fields) -> bool:
+    """Whether the configuration has no latent vector at all."""
+    sizes = (text.count(name, 0, least=0) for name in ("qk_nope_head_dim", "qk_rope_head_dim"))
+    return text.model_type == "deepseek" or not any(sizes)
+
+
+def expanded(here: Here, name: str, number: int) -> Attention:
+    """Attention over as many keys as queries, each made of the latent vector again."""
+    text = here.text
+    size = text.count("qk_nope_head_dim", 0, least=0) + text.count("qk_rope_head_dim", 0, least=0)
+    return Attention(here.named(name), number, text.heads, text.heads, size)
+
+
+def latent(here: Here, prefix: str, number: int, name: str = ".attn") -> Iterator[Layer]:
+    """Latent attention, over the tokens that an indexer picks where the configuration has `index_topk`."""
+    text = here.text
+    sparse = "index_topk" in text and here.cls in MAY_BE_SPARSE
+    if sparse and has_indexer(text, number):
+        yield index_keys(here, f"{prefix}.indexer.k_cache", number)
+    yield Latent(
+        here.named(f"{prefix}{name}"),
+        number,
+        text.heads,
+        text.count("kv_lora_rank") + text.count("qk_rope_head_dim"),
+        sparse=sparse,
+        facts={"qk_nope_head_dim": text.count("qk_nope_head_dim")},
+    )
+
+
+def has_indexer(text: Fields, layer: int) -> bool:
+    """Whether a layer picks tokens itself, or takes those that a layer before it picked. Draft layers always do."""
+    if layer >= text.layers:
+        return True
+    pattern = text.get("index_topk_pattern")
+    if pattern is None:
+        behind = max(layer - text.count("index_skip_topk_offset", 2, least=0) + 1, 0)
+        return behind % text.count("index_topk_freq", 1) == 0
+    if not isinstance(pattern, (str, list, tuple)):
+        text.fail("index_topk_pattern", "a letter for each layer", pattern)
+    return layer >= len(pattern) or pattern[layer] != "S"
+
+
+def index_keys(here: Here, name: str, number: int) -> Given:
+    """An indexer's keys: a byte an element, and a scale for every 128 of them."""
+    size = here.text.count("index_head_dim")
+    fields = {"head_size": size + size // INDEX_BLOCK * 4, "dtype": "uint8"}
+    return Given(here.named(name), number, "DEEPSEEK_V32_INDEXER", "mla_attention", fields)

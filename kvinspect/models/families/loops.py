@@ -1,0 +1,26 @@
+"""IQuest-Coder's loops: every layer runs several times, with a cache for each run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kvinspect.models.here import Here
+from kvinspect.models.layers import Attention, Layer
+
+ARCHITECTURES = ("IQuestLoopCoderForCausalLM",)
+
+
+def layers(here: Here) -> Iterator[Layer]:
+    """Runs after the first see a window only; a run counts on in the names."""
+    text = here.text
+    runs, window = text.count("loop_num", 2), text.count("loop_window_size", 64)
+    for i in range(text.layers):
+        for run in range(runs):
+            yield Attention(
+                here.named(f"model.layers.{run * text.layers + i}.self_attn.attn"),
+                i,
+                text.heads,
+                text.kv_heads,
+                text.shared_out(),
+                sliding_window=window if run else None,
+            )

@@ -1,0 +1,43 @@
+"""MiMo V2: layers with a window have heads of their own, and values may be smaller than keys."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kvinspect.models.flash_attention import flash_attention_version
+from kvinspect.models.here import Here
+from kvinspect.models.layers import Attention, Layer
+
+ARCHITECTURES = ("MiMoV2FlashForCausalLM", "MiMoV2ForCausalLM")
+
+
+def layers(here: Here) -> Iterator[Layer]:
+    """`hybrid_layer_pattern` has a 1 for each layer with a window."""
+    text = here.text
+    pattern = text.items("hybrid_layer_pattern", text.layers)
+    for i in range(text.layers):
+        sliding = bool(pattern) and pattern[i] == 1
+        before = "swa_" if sliding else ""
+        size = text.count(f"{before}head_dim", text.head_dim)
+        value = text.count(f"{before}v_head_dim", size)
+        sink = sliding and text.flag("add_swa_attention_sink_bias")
+        yield Attention(
+            here.named(f"model.layers.{i}.self_attn.attn"),
+            i,
+            text.count(f"{before}num_attention_heads", text.heads),
+            text.count(f"{before}num_key_value_heads", text.kv_heads),
+            size,
+            head_size_v=value,
+            sliding_window=text.first_count("sliding_window_size", "sliding_window") if sliding else None,
+            has_sink=sink,
+            backend=None if value == size else _two_sizes(here, size),
+        )
+
+
+def _two_sizes(here: Here, size: int) -> str:
+    """The backend for values of another size than keys: FlashAttention 3 or 4, else Triton."""
+    wanted = here.setting.attention_backend
+    if wanted is not None and wanted.endswith("_DIFFKV"):
+        return wanted
+    version = flash_attention_version(here.setting, size) if here.setting.platform == "cuda" else None
+    return "FLASH_ATTN_DIFFKV" if version in (3, 4) else "TRITON_ATTN_DIFFKV"

@@ -1,0 +1,46 @@
+"""Nemotron-H and Nemotron 3: one letter a layer says what it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kvinspect.models.here import Here
+from kvinspect.models.layers import Attention, Layer
+from kvinspect.models.resolve import window_of
+from kvinspect.models.states import Mamba2, States
+
+ARCHITECTURES = ("NemotronHForCausalLM",)
+
+WITHOUT_CACHE = "-E"
+
+
+def layers(here: Here) -> Iterator[Layer]:
+    """Mamba 2 and attention; layers of experts and feed-forward layers have no cache."""
+    text, states = here.text, States(here)
+    for i, letter in enumerate(text.word("hybrid_override_pattern")):
+        if letter == "*":
+            yield attention(here, f"model.layers.{i}.mixer.attn", i)
+        elif letter == "M":
+            yield states.mamba2(f"model.layers.{i}.mixer", i, _sizes(here), weighs_ahead=True)
+        elif letter not in WITHOUT_CACHE:
+            text.fail("hybrid_override_pattern", "a letter of M, *, - and E for each layer", letter)
+
+
+def attention(here: Here, name: str, number: int) -> Attention:
+    """A layer that attends."""
+    text = here.text
+    window = window_of(text)
+    return Attention(here.named(name), number, text.heads, text.kv_heads, text.head_dim, sliding_window=window)
+
+
+def _sizes(here: Here) -> Mamba2:
+    text = here.text
+    heads, size = text.count("mamba_num_heads"), text.count("mamba_head_dim")
+    return Mamba2(
+        intermediate=heads * size,
+        groups=text.count("n_groups"),
+        heads=heads,
+        head_dim=size,
+        state=text.count("ssm_state_size"),
+        kernel=text.count("conv_kernel"),
+    )

@@ -1,0 +1,52 @@
+"""openPangu: latent attention, attention with static sinks, or plain attention, told by the fields that are there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kvinspect.models.config import Fields
+from kvinspect.models.families.latent import latent
+from kvinspect.models.here import Here
+from kvinspect.models.layers import Attention, Layer
+
+ARCHITECTURES = ("PanguEmbeddedForCausalLM", "PanguUltraMoEForCausalLM", "PanguProMoEV2ForCausalLM")
+
+LATENT_FIELDS = ("qk_nope_head_dim", "qk_rope_head_dim", "v_head_dim", "kv_lora_rank")
+
+
+def layers(here: Here) -> Iterator[Layer]:
+    """One attention a layer; sinks are tokens that stand before every context."""
+    text = here.text
+    for i in range(text.layers):
+        prefix = f"model.layers.{i}.self_attn"
+        if all(name in text for name in LATENT_FIELDS):
+            yield from latent(here, prefix, i)
+        else:
+            yield _heads(here, f"{prefix}.attn", i)
+
+
+def _heads(here: Here, name: str, index: int) -> Attention:
+    text = here.text
+    plain = Attention(
+        here.named(name), index, text.heads, text.kv_heads, text.head_dim, sliding_window=_window(text, index)
+    )
+    sinks = text.count("param_sink_number", 0, least=0)
+    if not sinks:
+        return plain._replace(attn_type="decoder" if text.get("is_causal", True) else "encoder_only")
+    size = text.count("qk_rope_dim") + text.count("qk_nope_dim")
+    return plain._replace(
+        head_size=size,
+        head_size_v=text.count("v_channels"),
+        backend="FLASH_ATTN_DIFFKV",
+        kind="sink_full_attention",
+        fields={"sink_len": sinks},
+    )
+
+
+def _window(text: Fields, index: int) -> int | None:
+    """One window for all layers, or several in turn."""
+    windows = text.get("interleaved_sliding_window")
+    found = windows[index % len(windows)] if isinstance(windows, list) and windows else windows
+    if found is not None and type(found) is not int:
+        text.fail("interleaved_sliding_window", "a number, or a list of numbers", windows)
+    return found

@@ -1,0 +1,125 @@
+"""States of state-space, convolution and linear-attention layers on one rank (`MambaStateShapeCalculator` and its kin).
+
+Sizes are those of the whole model, in elements; heads and channels are divided among the ranks, groups repeated where
+they are no multiple of them. A convolution's state holds the kernel's last inputs, and those of tokens drafted ahead.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from kvinspect.models.here import Here
+from kvinspect.models.layers import State
+from kvinspect.models.resolve import torch_dtype
+
+Shape = tuple[int, ...]
+
+
+class Mamba2(NamedTuple):
+    """Sizes of a Mamba 2 mixer."""
+
+    intermediate: int
+    groups: int
+    heads: int
+    head_dim: int
+    state: int
+    kernel: int
+
+
+class Delta(NamedTuple):
+    """Sizes of a gated delta net."""
+
+    key_heads: int
+    value_heads: int
+    key_dim: int
+    value_dim: int
+    kernel: int
+
+
+class States(NamedTuple):
+    """Makes the layers of one model. `ahead` is the tokens drafted ahead."""
+
+    here: Here
+
+    @property
+    def ahead(self) -> int:
+        """Tokens that are drafted ahead, and may have to be taken back."""
+        return self.here.setting.arguments.num_speculative_tokens
+
+    def share(self, whole: int, what: str) -> int:
+        """What one rank holds. Raises DocumentError where the ranks cannot share evenly."""
+        ranks = self.here.setting.ranks
+        if whole % ranks:
+            self.here.text.refuse(what, f"{whole} of {what} cannot be divided among tensor_parallel_size {ranks}")
+        return whole // ranks
+
+    def dtypes(self) -> tuple[str, str]:
+        """(dtype of a convolution's state, dtype of a state-space or recurrent state)."""
+        arguments, dtype = self.here.setting.arguments, self.here.setting.dtype
+        first = torch_dtype(arguments.mamba_cache_dtype, dtype)
+        second = self.here.setting.mamba_ssm_cache_dtype
+        return first, first if second == "auto" else second
+
+    def mamba1(self, name: str, number: int, intermediate: int, state: int, kernel: int) -> State:
+        """A Mamba 1 mixer."""
+        channels = self.share(intermediate, "intermediate_size")
+        shapes = ((kernel - 1, channels), (channels, state))
+        return State(self.here.named(name), number, shapes, self.dtypes(), "MAMBA1")
+
+    def mamba2(self, name: str, number: int | None, sizes: Mamba2, *, weighs_ahead: bool = False) -> State:
+        """A Mamba 2 mixer; with ReplaySSM a ring of the last inputs beside its states.
+
+        `weighs_ahead` is whether the model's class counts drafted tokens when pages are aligned; the layers do.
+        """
+        shapes = self._mamba2(sizes, self.ahead)
+        dtypes: tuple[str, ...] = self.dtypes()
+        weighed = None if weighs_ahead or not self.ahead else self._mamba2(sizes, 0)
+        if self.here.setting.arguments.use_replayssm:
+            ring, ring_dtypes = self._ring(sizes)
+            weighed = weighed if weighed is None else (*weighed, *ring)
+            shapes, dtypes = (*shapes, *ring), (*dtypes, *ring_dtypes)
+        return State(self.here.named(name), number, shapes, dtypes, "MAMBA2", weighed=weighed)
+
+    def _mamba2(self, sizes: Mamba2, ahead: int) -> tuple[Shape, ...]:
+        channels = sizes.intermediate + 2 * self._groups(sizes.groups) * sizes.state
+        conv = (sizes.kernel - 1 + ahead, self.share(channels, "mamba channels"))
+        return conv, (self.share(sizes.heads, "mamba heads"), sizes.head_dim, sizes.state)
+
+    def _groups(self, groups: int) -> int:
+        """Groups of all ranks together, a single one repeated. Raises DocumentError where others cannot be divided."""
+        ranks = self.here.setting.ranks
+        return ranks if groups == 1 else ranks * self.share(groups, "mamba groups")
+
+    def _ring(self, sizes: Mamba2) -> tuple[tuple[Shape, ...], tuple[str, ...]]:
+        """What ReplaySSM keeps of the last inputs: x, dt and B."""
+        length, dtype = self.here.setting.arguments.replayssm_buffer_len, self.here.setting.dtype
+        heads = self.share(sizes.heads, "mamba heads")
+        groups = self._groups(sizes.groups) // self.here.setting.ranks
+        shapes = ((heads, length, sizes.head_dim), (heads, length), (groups, length, sizes.state))
+        return shapes, (dtype, "float32", dtype)
+
+    def short_conv(self, name: str, number: int, channels: int, kernel: int) -> State:
+        """A short convolution, and nothing else."""
+        shapes = ((kernel - 1, self.share(channels, "conv_dim")),)
+        return State(self.here.named(name), number, shapes, self.dtypes()[:1], "SHORT_CONV")
+
+    def linear(self, name: str, number: int, heads: int, head_dim: int, backend: str) -> State:
+        """Linear attention: a matrix a head."""
+        shapes = ((heads // self.here.setting.ranks, head_dim, head_dim),)
+        return State(self.here.named(name), number, shapes, self.dtypes()[:1], "LINEAR", backend)
+
+    def delta(self, name: str, number: int, sizes: Delta) -> State:
+        """A gated delta net."""
+        channels = 2 * sizes.key_heads * sizes.key_dim + sizes.value_heads * sizes.value_dim
+        conv = (sizes.kernel - 1 + self.ahead, self.share(channels, "linear attention channels"))
+        heads = self.share(sizes.value_heads, "linear_num_value_heads")
+        shapes = (conv, (heads, sizes.value_dim, sizes.key_dim))
+        return State(self.here.named(name), number, shapes, self.dtypes(), "GDN_ATTN")
+
+    def kimi_delta(self, name: str, number: int, heads: int, head_dim: int, kernel: int, backend: str | None) -> State:
+        """Kimi Delta Attention, its recurrent state in float32 whatever is asked for."""
+        ahead = self.ahead if self.here.rules.kimi_counts_ahead else 0
+        conv = (kernel - 1 + ahead, self.share(3 * heads * head_dim, "linear attention channels"))
+        shapes = (conv, (self.share(heads, "linear attention heads"), head_dim, head_dim))
+        dtypes = (self.dtypes()[0], "float32")
+        return State(self.here.named(name), number, shapes, dtypes, "GDN_ATTN", backend)

@@ -1,0 +1,61 @@
+"""Engine arguments: vLLM's names, and one message for each that is wrong."""
+
+import pytest
+
+import kvinspect
+from kvinspect.models.arguments import EngineArguments, engine_arguments, human_number
+
+
+def test_names_with_dashes_and_numbers_as_people_write_them():
+    found = engine_arguments({"max-model-len": "32k", "tensor_parallel_size": 4, "kv-cache-dtype": "fp8"})
+    assert (found.max_model_len, found.tensor_parallel_size, found.kv_cache_dtype) == (32000, 4, "fp8")
+
+
+def test_what_vllm_has_beside_is_let_pass():
+    assert engine_arguments({"trust_remote_code": True, "seed": 3}) == EngineArguments()
+
+
+def test_nested_configurations():
+    nested = {
+        "speculative_config": {"method": "mtp", "num_speculative_tokens": 2},
+        "attention_config": {"backend": "TRITON_ATTN"},
+    }
+    found = engine_arguments(nested)
+    assert (found.num_speculative_tokens, found.attention_backend) == (2, "TRITON_ATTN")
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"tensor_paralel_size": 2}, "did you mean tensor_parallel_size"),
+        ({"tensor_parallel_size": 0}, "a whole number from 1 on"),
+        ({"tensor_parallel_size": True}, "a whole number"),
+        ({"block_size": "many"}, "a whole number"),
+        ({"enable_prefix_caching": "yes"}, "true or false"),
+        ({"mamba_cache_mode": "alll"}, "one of none, align, all"),
+        ({"dtype": 16}, "a word"),
+        ({"max_model_len": 0}, "a whole number"),
+        ({"tensor_parallel_size": 10**9}, "up to 4096"),
+    ],
+)
+def test_one_message_for_what_is_wrong(given, said):
+    with pytest.raises(kvinspect.DocumentError, match=said) as error:
+        engine_arguments(given)
+    assert len(error.value.errors) == 1
+
+
+def test_all_that_is_wrong_is_told_at_once():
+    with pytest.raises(kvinspect.DocumentError) as error:
+        engine_arguments({"tensor_parallel_size": -1, "nonsense": 1, "dtype": "float8"})
+    assert len(error.value.errors) == 3
+
+
+@pytest.mark.parametrize(("text", "number"), [("7", 7), ("1k", 1000), ("1K", 1024), ("25.6k", 25600), ("2M", 2 << 20)])
+def test_numbers_as_the_command_line_takes_them(text, number):
+    assert human_number(text) == number
+
+
+@pytest.mark.parametrize("text", ["", "k", "1.5K", "1e3", "-3", "1kk"])
+def test_numbers_that_it_does_not_take(text):
+    with pytest.raises(ValueError, match="whole number"):
+        human_number(text)
