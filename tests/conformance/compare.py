@@ -43,7 +43,7 @@ def judged(command, document, golden):
         return Verdict("unanswered" if stumbled else "differs", f"the engine refuses: {golden['error']}")
     if not rows:
         return Verdict("equal")
-    reason = reason_of(command, document, golden, rows)
+    reason = reason_of(command, document, rows)
     if reason:
         return Verdict("intended", reason)
     return Verdict("differs", "; ".join(f"{at}: engine {g!r}, kvinspect {a!r}"[:300] for at, g, a in rows[:3]))

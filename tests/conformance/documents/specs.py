@@ -45,15 +45,17 @@ class Geometry:
 
     def __init__(self, choose, backends, most_bytes=150_000):
         multiple = math.lcm(*(choose.facts.block_multiple.get(backend, 1) for backend in backends), 16)
-        multiple = multiple if multiple <= 256 else 16
-        self.block_size = multiple * choose.pick((1, 1, 1, 2, 3, 4, 8, 17, 33))
+        multiple = multiple if multiple <= 128 else 16
+        self.block_size = multiple * choose.pick((1, 1, 2, 3, 4, 1, 8, 17, 33))
         self.heads = choose.pick((2, 1, 4, 8, 3, 20))
         self.head_size = choose.pick((64, 128, 80, 96, 256, 32, 576))
         self.dtype = choose.pick(("float16", "bfloat16", "float16", "float32"))
         while self.page > most_bytes and self.block_size > multiple:
             self.block_size = multiple
-        if self.page > most_bytes:
-            self.heads, self.head_size = 1, min(self.head_size, 128)
+        while self.page > most_bytes and self.head_size > 64:
+            self.head_size = 128 if self.head_size > 128 else 64
+        while self.page > most_bytes and self.heads > 1:
+            self.heads //= 2
 
     @property
     def page(self):
@@ -71,7 +73,7 @@ def attention(choose, geometry, classes=PLAIN):
         "head_size": geometry.head_size,
         "dtype": geometry.dtype,
     }
-    if choose.chance(15) and geometry.heads % 2 == 0:  # the same page from half the heads and twice the block
+    if choose.chance(20) and geometry.heads % 2 == 0:  # the same page from half the heads and twice the block
         spec.update(block_size=geometry.block_size * 2, num_kv_heads=geometry.heads // 2)
     return completed(choose, spec)
 
@@ -91,6 +93,9 @@ def completed(choose, spec, odd=3):
     for field in optional:
         if field in ODD and choose.chance(odd):
             spec[field] = choose.pick(ODD[field] or choose.facts.quant_modes)
+    for field in ("compress_ratio", "tokens_per_state"):  # more would make pages of no byte
+        if field in spec:
+            spec[field] = min(spec[field], spec["block_size"])
     return spec
 
 
