@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pathlib
 from collections.abc import Callable, Mapping, Sequence
-from itertools import groupby
 from typing import Any, NamedTuple
 
 from kvinspect.api.asking import load
@@ -14,9 +13,9 @@ from kvinspect.models.answer import SpecsAnswer, as_served, scheduler_defaults
 from kvinspect.models.arguments import engine_arguments
 from kvinspect.models.config import Model
 from kvinspect.models.memory import DEFAULT_UTILISATION, Memory, estimated, parse_size
+from kvinspect.models.stages import planning_document
 from kvinspect.models.weights import Weights, weights_of
 from kvinspect.planning.answer import BackendChoice, ModelOrigin, PlanAnswer
-from kvinspect.planning.inspection import in_order
 from kvinspect.planning.sweep import Axis, SweepAnswer, point_of, points
 
 Progress = Callable[[int, int], None]
@@ -97,30 +96,9 @@ def plan_model(
         )
         for stage in range(arguments.pipeline_parallel_size)
     )
-    found = plan(load(planning_document(stages, memory.size), loaded.name))
+    written = engine_args if isinstance(engine_args, Mapping) else {}
+    found = plan(load(planning_document(stages, memory.size, written), loaded.name))
     return ModelPlan(stages, memory, found)
-
-
-def planning_document(stages: Sequence[SpecsAnswer], memory: int) -> dict[str, Any]:
-    """The planning document of all pipeline stages, one worker for each of them."""
-    documents = [stage.to_planning_document(available_memory=[memory] * len(stages)) for stage in stages]
-    specs = [document["kv_cache_specs"] for document in documents]
-    merged = _in_runs({layer: spec for one in specs for layer, spec in one.items()})
-    if len(documents) == 1:
-        return {**documents[0], "kv_cache_specs": merged}
-    shared = [document.get("shared_kv_cache_layers", {}) for document in documents]
-    workers = [in_order(list(one)) for one in specs]
-    together = {alias: target for one in shared for alias, target in one.items()}
-    return {**documents[0], "kv_cache_specs": merged, "worker_layers": workers, "shared_kv_cache_layers": together}
-
-
-def _in_runs(specs: Mapping[str, Any]) -> dict[str, Any]:
-    """The layers in their order, neighbours with the same spec as one pattern: fewer entries to read again."""
-    found: dict[str, Any] = {}
-    for _, run in groupby(specs.items(), key=lambda pair: sorted(map(repr, pair[1].items()))):
-        rows = list(run)
-        found.update((pattern, rows[0][1]) for pattern in in_order([layer for layer, _ in rows]))
-    return found
 
 
 class Budget(NamedTuple):

@@ -12,9 +12,7 @@ from kvinspect.engine.situation import DEFAULT_CAPABILITY
 from kvinspect.models.answer import SpecsAnswer
 from kvinspect.models.arguments import SOURCE, EngineArguments, engine_arguments
 from kvinspect.models.config import Model, Origin, load_model
-from kvinspect.models.registry import architecture
-from kvinspect.models.setting import settle
-from kvinspect.models.specs import make_specs
+from kvinspect.models.stages import stage_of
 
 __all__ = ["load_model", "specs"]
 
@@ -44,9 +42,7 @@ def specs(
         called, version, _ = releases.chosen(engine, None)
         release = releases.release(version)
         capability = _capability(platform, device_capability)
-        known = architecture(loaded, release.version, arguments.runner)
-        setting = settle(loaded, release, platform, capability, arguments, known)
-        return SpecsAnswer(loaded.name, called, make_specs(loaded, setting, stage))
+        return stage_of(loaded, release, called, (platform, capability), arguments, stage)
     except Unknown as unknown:
         raise DocumentError([unknown.problem._replace(source=SOURCE)]) from None
     except Refused as refused:

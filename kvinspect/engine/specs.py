@@ -221,6 +221,7 @@ def _mamba(given: dict[str, Any], catalogue: Mapping[str, Any], path: Path) -> M
         given["mamba_type"] = _enum(given["mamba_type"], types, (*path, "mamba_type"))
     given["shapes"] = tuple(tuple(shape) for shape in given["shapes"])
     given["dtypes"] = tuple(given["dtypes"])
+    given.pop("dcp_sharded", None)  # a state is whole on every rank, whatever is said
     marks = _marks(given)
     return MambaSpec(**{key: value for key, value in given.items() if key not in MARKS} | marks)
 

@@ -6,10 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from kvinspect.document.words import KIND_OF_WORD
+from kvinspect.engine.backends import Backends
+from kvinspect.engine.refusal import Refused
 from kvinspect.models.inner_backends import INNER, as_document
 from kvinspect.models.rules import Rules
 from kvinspect.models.setting import Setting
 from kvinspect.models.specs import LayerCache, Specs, spec_fields
+from kvinspect.planning.inputs import Inputs
+from kvinspect.planning.steps import steps_of
 
 
 class SpecsAnswer(NamedTuple):
@@ -29,6 +33,23 @@ class SpecsAnswer(NamedTuple):
         """The layers with a cache of their own, as the engine makes them."""
         return self.specs.layers
 
+    @property
+    def layout(self) -> str | None:
+        """The layout of the whole cache, None where the release has none or the backends do not agree on one."""
+        setting = self.setting
+        steps = steps_of(setting.release)
+        known = Backends(setting.release.catalogue, {}, setting.situation.facts())
+        attention = [
+            layer for layer in self.layers if layer.spec.kind != "mamba" and layer.backend.backend not in INNER
+        ]
+        backends = {layer.name: known.named(layer.backend.backend, ()) for layer in attention}
+        inputs = Inputs({layer.name: layer.spec for layer in self.layers}, (), (), backends)
+        try:
+            found = steps.layout(inputs, None, steps)
+        except Refused:
+            return None
+        return found.layout.name if found else None
+
     def to_dict(self) -> dict[str, Any]:
         """The answer as plain values. Sizes in tokens and bytes; alike neighbours share a row."""
         setting, specs = self.setting, self.specs
@@ -42,6 +63,7 @@ class SpecsAnswer(NamedTuple):
             "mamba_block_size": specs.blocks.mamba_block_size,
             "cache_dtype": setting.cache_dtype,
             "max_model_len": setting.max_model_len,
+            "kv_cache_layout": self.layout,
             "layers": _rows(specs.layers, setting.release.catalogue),
             "shared_kv_cache_layers": dict(specs.shared),
             "no_cache": list(specs.no_cache),
@@ -88,6 +110,8 @@ class SpecsAnswer(NamedTuple):
         """A layer's spec as a document writes it."""
         fields = spec_fields(layer.spec, self.setting.release.catalogue)
         written = {key: value for key, value in fields.items() if value is not None and key != "type"}
+        if "cache_role" in written:
+            written["cache_role"] = written["cache_role"].lower()
         backend = fields.get("mamba_type", layer.backend.backend)
         return {"kind": KIND_OF_WORD[fields["type"]], **written, "backend": backend}
 

@@ -81,7 +81,7 @@ def blocks(setting: Setting, backends: Sequence[Backend], states: Sequence[State
         asked = backends if setting.rules.block_of_all_backends else backends[:1]
         found = found._replace(block_size=common_block_size(asked, setting.platform))
     if setting.is_hybrid and states:
-        found = _aligned_to_states(found, setting, backend, states[0])
+        found = _aligned_to_states(found, setting, backends, states)
     if setting.arguments.kv_cache_dtype_skip_layers:
         found = _aligned_to_unquantised(found, setting, backend)
     return found
@@ -98,8 +98,9 @@ def _token_bytes(setting: Setting, backend: Backend, cache_dtype: str) -> int:
     return _page(one_token(setting, cache_dtype), setting, backend)
 
 
-def _aligned_to_states(found: Blocks, setting: Setting, backend: Backend, state: State) -> Blocks:
+def _aligned_to_states(found: Blocks, setting: Setting, backends: Sequence[Backend], states: Sequence[State]) -> Blocks:
     """Attention's block enlarged until its page holds a state's, the state's page padded to the same size."""
+    backend, state = backends[0], states[0]
     page = MambaSpec(-1, state.weighed or state.shapes, state.dtypes).states_bytes
     token = _token_bytes(setting, backend, setting.cache_dtype)
     if not page or not token:
@@ -112,7 +113,11 @@ def _aligned_to_states(found: Blocks, setting: Setting, backend: Backend, state:
         needed = chunk * _times(_times(page, token), chunk)
         found = found._replace(mamba_block_size=needed)
     else:
+        alignment = lcm(alignment, on_checkpoints(states))
         needed = alignment * _times(page, alignment * token)
+    if setting.rules.block_of_all_backends:
+        kernels = lcm(*map(smallest_kernel_block, backends))
+        needed = kernels * _times(needed, kernels)
     size = max(found.block_size, needed)
     if setting.mamba_cache_mode == "align":
         found = found._replace(mamba_block_size=size)
@@ -123,6 +128,15 @@ def _aligned_to_states(found: Blocks, setting: Setting, backend: Backend, state:
             "speculative_config", "states of drafted tokens do not fit in the page that is aligned without them"
         )
     return found._replace(block_size=size, mamba_page_size_padded=padded, steps=(*found.steps, said))
+
+
+def on_checkpoints(states: Sequence[State]) -> int:
+    """What blocks are a multiple of, in tokens, so that states which a prefill leaves on its way end one.
+
+    1 unless all layers with states leave some.
+    """
+    alignments = [state.checkpoint or 0 for state in states]
+    return 1 if min(alignments) < 2 else lcm(*alignments)
 
 
 def _aligned_to_unquantised(found: Blocks, setting: Setting, backend: Backend) -> Blocks:

@@ -47,6 +47,8 @@ class Latent(NamedTuple):
     sliding_window: int | None = None
     facts: Mapping[str, Any] = {}
     """What else a backend asks for: `qk_nope_head_dim`, `index_topk`."""
+    picks: bool = False
+    """Whether the layer's own indexer picks its tokens."""
     backend: str | None = None
     kind: str | None = None
     fields: Mapping[str, Any] = {}
@@ -62,6 +64,8 @@ class State(NamedTuple):
     mamba_type: str
     backend: str | None = None
     """The backend's name where it is not the kind's."""
+    checkpoint: int | None = None
+    """Tokens that the states which a prefill leaves on its way are aligned to; above 1 they lie on whole blocks."""
     weighed: tuple[tuple[int, ...], ...] | None = None
     """The shapes by which pages are aligned, where the model's class answers others than its layers."""
 

@@ -22,7 +22,11 @@ _0_28 = _0_27._replace(
     short_conv="short_conv",
 )
 _0_33 = _0_28._replace(
-    block_of_all_backends=True, block_of_large_fp8_heads=64, gemma4_by_layer=True, names_of_modules=True
+    block_of_all_backends=True,
+    block_of_large_fp8_heads=64,
+    gemma4_by_layer=True,
+    names_of_modules=True,
+    states_checkpoint=True,
 )
 _RULES = {
     "0.25": _0_25._replace(latent_is_quantised=False),

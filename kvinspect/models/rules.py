@@ -41,6 +41,8 @@ class Rules(NamedTuple):
     """What follows a layer's name in Kimi-Linear's latent attention."""
     kimi_counts_ahead: bool = True
     """Whether Kimi Delta Attention's convolution keeps the inputs of drafted tokens."""
+    states_checkpoint: bool = False
+    """Whether specs say that a prefill leaves states on its way, and blocks keep to where it can."""
     short_conv: str = "conv"
     """What LFM 2 calls its convolutions."""
 

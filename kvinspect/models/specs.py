@@ -57,7 +57,7 @@ def make_specs(model: Model, setting: Setting, stage: int = 0) -> Specs:
     sizes = blocks(setting, [chooser.backend(name) for name in used], states)
     if note := left_out(here):
         sizes = sizes._replace(steps=(*sizes.steps, note))
-    make = _Maker(model, setting, chooser, sizes)
+    make = _Maker(model, setting, chooser, sizes, bool(states) and all(state.checkpoint for state in states))
     shared = {
         layer.name: layer.kv_sharing_target
         for layer in layers
@@ -135,6 +135,8 @@ class _Maker(NamedTuple):
     setting: Setting
     chooser: Chooser
     blocks: Blocks
+    all_leave_states: bool = False
+    """Whether every layer with states can leave some on the way of a prefill."""
 
     def cache(self, layer: Layer, choice: Choice) -> LayerCache:
         """A layer with its spec, as the backend packs it, and its bytes a page."""
@@ -163,6 +165,9 @@ class _Maker(NamedTuple):
 
     def _given(self, layer: Given) -> AttentionSpec:
         fields = dict(layer.fields)
+        role = fields.pop("cache_role", None)
+        if self._marks_latents and layer.kind in LATENT:
+            fields["marks"] = (*((("cache_role", role),) if role else ()), ("max_tp_shards", 1))
         rows = fields.pop("state_content_bytes", None)
         given = {
             "block_size": self.blocks.block_size,
@@ -183,7 +188,15 @@ class _Maker(NamedTuple):
             mamba_type=layer.mamba_type,
             mamba_cache_mode=self.setting.mamba_cache_mode,
             num_speculative_blocks=self.setting.arguments.num_speculative_tokens,
+            marks=self._checkpoints(layer, size),
         )
+
+    def _checkpoints(self, layer: State, size: int) -> tuple[tuple[str, Any], ...]:
+        """What a spec says of states that a prefill leaves on its way."""
+        if layer.checkpoint is None or (layer.checkpoint > 1 and not self.all_leave_states):
+            return ()
+        alignment = size if layer.checkpoint > 1 else layer.checkpoint
+        return (("num_prefill_checkpoint_blocks", 1), ("prefill_checkpoint_alignment", alignment))
 
     def _latent(self, layer: Latent) -> AttentionSpec:
         cache_dtype = self.setting.cache_dtype
@@ -199,7 +212,14 @@ class _Maker(NamedTuple):
             "sliding_window": layer.sliding_window,
             "state_content_bytes": LATENT_ROWS.get(cache_dtype) if self.setting.names_rows else None,
         }
+        if self._marks_latents:
+            given["marks"] = tuple((key, value) for key, value in _latent_marks(layer) if value)
         return AttentionSpec(**{**given, **layer.fields})
+
+    @property
+    def _marks_latents(self) -> bool:
+        """Whether the release's specs say what a latent cache is for."""
+        return "max_tp_shards" in self.setting.release.catalogue["spec_classes"]["MLAAttentionSpec"]["optional"]
 
     def _attention(self, layer: Attention, backend: Backend) -> AttentionSpec:
         cache_dtype = layer_cache_dtype(layer, self.setting)
@@ -236,6 +256,12 @@ class _Maker(NamedTuple):
             self.model.text.refuse("num_key_value_heads", f"{layer.name}: {uneven}")
 
 
+def _latent_marks(layer: Latent) -> Iterator[tuple[str, Any]]:
+    yield "is_index_group_leader", layer.picks
+    yield "max_tp_shards", 1
+    yield "topk_buffer_width", layer.facts.get("index_topk")
+
+
 def _kind(layer: Attention, window: int | None) -> str:
     if layer.attn_type == "encoder_decoder":
         return "cross_attention"
@@ -246,6 +272,8 @@ def _kind(layer: Attention, window: int | None) -> str:
 
 UNUSED = {
     "is_draft": False,
+    "is_index_group_leader": False,
+    "cache_role": "sparse",
     "dcp_sharded": False,
     "tp_replicated": False,
     "num_heads": 1,
@@ -259,10 +287,12 @@ def spec_fields(spec: LayerSpec, catalogue: Mapping[str, Any]) -> dict[str, Any]
     """A spec as the release's dataclass holds it: its class under `type`, then every field."""
     name = SPEC_CLASSES[spec.kind]
     fields: Mapping[str, Sequence[str]] = catalogue["spec_classes"][name]
-    values = {**UNUSED, **spec._asdict()}
+    values = {**UNUSED, **spec._asdict(), **dict(spec.marks)}
     if isinstance(spec, AttentionSpec):
         values["tokens_per_state"] = spec.compress_ratio
     found = {"type": name, **{field: values.get(field) for field in (*fields["required"], *fields["optional"])}}
+    if "cache_role" in found:
+        found["cache_role"] = str(found["cache_role"]).upper()
     if isinstance(spec, MambaSpec):
         found |= {"shapes": [list(shape) for shape in spec.shapes], "dtypes": list(spec.dtypes)}
     elif spec.kind == "sliding_window_mla" and "state_content_bytes" not in found:

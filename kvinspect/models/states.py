@@ -14,6 +14,9 @@ from kvinspect.models.resolve import torch_dtype
 
 Shape = tuple[int, ...]
 
+DELTA_CHECKPOINT = 64
+"""Tokens to which a gated delta net's kernel aligns the states that it leaves on its way."""
+
 
 class Mamba2(NamedTuple):
     """Sizes of a Mamba 2 mixer."""
@@ -78,7 +81,8 @@ class States(NamedTuple):
             ring, ring_dtypes = self._ring(sizes)
             weighed = weighed if weighed is None else (*weighed, *ring)
             shapes, dtypes = (*shapes, *ring), (*dtypes, *ring_dtypes)
-        return State(self.here.named(name), number, shapes, dtypes, "MAMBA2", weighed=weighed)
+        checkpoint = 1 if self.here.rules.states_checkpoint else None
+        return State(self.here.named(name), number, shapes, dtypes, "MAMBA2", checkpoint=checkpoint, weighed=weighed)
 
     def _mamba2(self, sizes: Mamba2, ahead: int) -> tuple[Shape, ...]:
         channels = sizes.intermediate + 2 * self._groups(sizes.groups) * sizes.state
@@ -108,13 +112,22 @@ class States(NamedTuple):
         shapes = ((heads // self.here.setting.ranks, head_dim, head_dim),)
         return State(self.here.named(name), number, shapes, self.dtypes()[:1], "LINEAR", backend)
 
-    def delta(self, name: str, number: int, sizes: Delta) -> State:
-        """A gated delta net."""
+    def delta(self, name: str, number: int, sizes: Delta, *, may_checkpoint: bool = True) -> State:
+        """A gated delta net, whose kernels may leave states on the way of a prefill."""
         channels = 2 * sizes.key_heads * sizes.key_dim + sizes.value_heads * sizes.value_dim
         conv = (sizes.kernel - 1 + self.ahead, self.share(channels, "linear attention channels"))
         heads = self.share(sizes.value_heads, "linear_num_value_heads")
         shapes = (conv, (heads, sizes.value_dim, sizes.key_dim))
-        return State(self.here.named(name), number, shapes, self.dtypes(), "GDN_ATTN")
+        checkpoint = DELTA_CHECKPOINT if may_checkpoint and self._leaves_states(sizes.key_dim) else None
+        return State(self.here.named(name), number, shapes, self.dtypes(), "GDN_ATTN", checkpoint=checkpoint)
+
+    def _leaves_states(self, key_dim: int) -> bool:
+        """Whether FlashInfer's kernel does the prefill: on 9.0, and on 10.x and 12.x with keys of 128 elements."""
+        setting = self.here.setting
+        if not setting.rules.states_checkpoint or setting.platform != "cuda" or setting.mamba_cache_mode != "align":
+            return False
+        major = (setting.capability or "").partition(".")[0]
+        return setting.capability == "9.0" or (major in ("10", "12") and key_dim == 128)
 
     def kimi_delta(self, name: str, number: int, heads: int, head_dim: int, kernel: int, backend: str | None) -> State:
         """Kimi Delta Attention, its recurrent state in float32 whatever is asked for."""

@@ -62,7 +62,7 @@ def test_a_planning_document(run):
 
 def test_a_refusal_ends_with_1_and_writes_no_document(run, tmp_path):
     made = tmp_path / "plan.yaml"
-    done = run("plan", MODEL, "--kv-cache-memory-bytes", "1M", "-o", made)
+    done = run("plan", MODEL, "--kv-cache-memory-bytes", "64M", "-o", made)
     assert (done.returncode, made.exists()) == (1, False)
     assert "not one token fits" in done.stdout or "longest request that fits" in done.stdout
 

@@ -150,5 +150,5 @@ def _placement(cache: Cache) -> Reason:
     layout = KVCacheLayout[cache.layout]
     how = "each block holds a page of every layer" if layout.block_outermost else "each layer has a region of its own"
     size = cache.tensors[0].size if cache.tensors else 0
-    text = f"one allocation of {size} bytes, {count} runs of layers alike; {how}, and all groups begin at byte 0"
+    text = f"one allocation of {size} bytes; {how}, and all groups begin at byte 0"
     return Reason("placement", text, "get_kv_cache_config_from_groups")

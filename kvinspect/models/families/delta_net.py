@@ -9,7 +9,10 @@ from kvinspect.models.layers import Attention, Layer
 from kvinspect.models.states import Delta, States
 
 TEXT = ("Qwen3NextForCausalLM", "Qwen3_5ForCausalLM", "Qwen3_5MoeForCausalLM", "OlmoHybridForCausalLM")
-SEEING = ("Qwen3_5ForConditionalGeneration", "Qwen3_5MoeForConditionalGeneration")
+SEEING = (
+    "Qwen3_5ForConditionalGeneration", "Qwen3_5MoeForConditionalGeneration", "InternS2PreviewForConditionalGeneration",
+    "MiniCPMV4_6ForConditionalGeneration", "ColQwen3_5Model",
+)  # fmt: skip
 ARCHITECTURES = (*TEXT, *SEEING)
 
 
@@ -18,10 +21,10 @@ def layers(here: Here) -> Iterator[Layer]:
     text, states = here.text, States(here)
     stack = "language_model.model.layers" if here.cls in SEEING else "model.layers"
     size = text.shared_out() if here.cls == "OlmoHybridForCausalLM" else text.head_dim
-    kinds = text.layer_types() or ()
+    kinds, may = text.layer_types() or (), here.cls != "OlmoHybridForCausalLM"
     for i, kind in enumerate(kinds[: text.layers]):
         if kind == "linear_attention":
-            yield states.delta(f"{stack}.{i}.linear_attn", i, _sizes(here))
+            yield states.delta(f"{stack}.{i}.linear_attn", i, _sizes(here), may_checkpoint=may)
         elif kind == "full_attention":
             yield Attention(here.named(f"{stack}.{i}.self_attn.attn"), i, text.heads, text.kv_heads, size)
         else:

@@ -58,7 +58,8 @@ def latent(here: Here, prefix: str, number: int, name: str = ".attn") -> Iterato
     """Latent attention, over the tokens that an indexer picks where the configuration has `index_topk`."""
     text = here.text
     sparse = "index_topk" in text and here.cls in MAY_BE_SPARSE
-    if sparse and has_indexer(text, number):
+    picks = sparse and has_indexer(text, number)
+    if picks:
         yield index_keys(here, f"{prefix}.indexer.k_cache", number)
     yield Latent(
         here.named(f"{prefix}{name}"),
@@ -66,7 +67,11 @@ def latent(here: Here, prefix: str, number: int, name: str = ".attn") -> Iterato
         text.heads,
         text.count("kv_lora_rank") + text.count("qk_rope_head_dim"),
         sparse=sparse,
-        facts={"qk_nope_head_dim": text.count("qk_nope_head_dim")},
+        facts={
+            "qk_nope_head_dim": text.count("qk_nope_head_dim"),
+            "index_topk": text.get("index_topk") if sparse else None,
+        },
+        picks=picks,
     )
 
 
@@ -86,5 +91,5 @@ def has_indexer(text: Fields, layer: int) -> bool:
 def index_keys(here: Here, name: str, number: int) -> Given:
     """An indexer's keys: a byte an element, and a scale for every 128 of them."""
     size = here.text.count("index_head_dim")
-    fields = {"head_size": size + size // INDEX_BLOCK * 4, "dtype": "uint8"}
+    fields = {"head_size": size + size // INDEX_BLOCK * 4, "dtype": "uint8", "cache_role": "indexer"}
     return Given(here.named(name), number, "DEEPSEEK_V32_INDEXER", "mla_attention", fields)

@@ -1,0 +1,90 @@
+"""The pipeline stages of a model, each with its layers, and the one planning document that they make."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+from typing import Any
+
+from kvinspect.engine.releases import Release
+from kvinspect.models.answer import SpecsAnswer
+from kvinspect.models.arguments import EngineArguments
+from kvinspect.models.config import Model
+from kvinspect.models.registry import architecture
+from kvinspect.models.setting import settle
+from kvinspect.models.specs import make_specs
+from kvinspect.planning.inspection import in_order
+
+COMPILATION = (
+    "mode", "cudagraph_mode", "use_inductor_graph_partition", "cudagraph_capture_sizes", "max_cudagraph_capture_size",
+)  # fmt: skip
+"""Of `--compilation-config` what a document says of CUDA graphs."""
+
+
+def stage_of(
+    model: Model,
+    release: Release,
+    called: str,
+    device: tuple[str, str | None],
+    arguments: EngineArguments,
+    stage: int = 0,
+) -> SpecsAnswer:
+    """The specs of one stage; `device` is platform and capability.
+
+    Raises DocumentError, Unknown or Refused where the model cannot be used or the engine stops.
+    """
+    known = architecture(model, release.version, arguments.runner)
+    setting = settle(model, release, *device, arguments, known)
+    return SpecsAnswer(model.name, called, make_specs(model, setting, stage))
+
+
+def planning_document(
+    stages: Sequence[SpecsAnswer], memory: int, engine_args: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """The planning document of all stages, one worker of `memory` bytes for each of them.
+
+    `engine_args` is what the user wrote, for what layers do not depend on: CUDA graphs, drafts, the KV connector.
+    """
+    documents = [stage.to_planning_document(available_memory=[memory] * len(stages)) for stage in stages]
+    specs = [document["kv_cache_specs"] for document in documents]
+    merged = _in_runs({layer: spec for one in specs for layer, spec in one.items()})
+    shared = {alias: target for stage in stages for alias, target in stage.specs.shared.items()}
+    setting = stages[0].setting
+    model = {"architectures": [setting.architecture.name], "is_hybrid": setting.is_hybrid}
+    found = {
+        **documents[0],
+        "model_config": {**documents[0]["model_config"], **model},
+        "kv_cache_specs": merged,
+        **_written(engine_args or {}),
+    }
+    if len(documents) > 1:
+        found["worker_layers"] = [in_order(list(one)) for one in specs]
+    return {**found, "shared_kv_cache_layers": shared} if shared else found
+
+
+def _in_runs(specs: Mapping[str, Any]) -> dict[str, Any]:
+    """The layers in their order, neighbours with the same spec as one pattern: fewer entries to read again."""
+    found: dict[str, Any] = {}
+    for _, run in groupby(specs.items(), key=lambda pair: sorted(map(repr, pair[1].items()))):
+        rows = list(run)
+        found.update((pattern, rows[0][1]) for pattern in in_order([layer for layer, _ in rows]))
+    return found
+
+
+def _written(engine_args: Mapping[str, Any]) -> dict[str, Any]:
+    """What of the user's arguments a document has keys of its own for."""
+    compilation, speculative = engine_args.get("compilation_config"), engine_args.get("speculative_config")
+    found: dict[str, Any] = {}
+    if isinstance(compilation, Mapping):
+        found["compilation_config"] = {key: compilation[key] for key in COMPILATION if key in compilation}
+    if engine_args.get("enforce_eager") is True:
+        found["compilation_config"] = {"mode": "NONE", "cudagraph_mode": "NONE"}
+    if isinstance(speculative, Mapping) and speculative.get("num_speculative_tokens"):
+        found["speculative_config"] = {
+            key: speculative[key] for key in ("num_speculative_tokens", "method") if key in speculative
+        }
+    transfer = engine_args.get("kv_transfer_config")
+    if isinstance(transfer, Mapping):
+        keys = ("kv_connector", "kv_connector_extra_config")
+        found["kv_transfer_config"] = {key: transfer[key] for key in keys if key in transfer}
+    return found
