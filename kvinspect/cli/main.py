@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from kvinspect import __version__
-from kvinspect.cli import align, cg_support, lint, map, mm_prefix, plan, rule, schema
+from kvinspect.cli import align, cg_support, doctor, lint, map, mm_prefix, plan, rule, schema
 from kvinspect.cli.exits import CLEAN, DEVICE, INPUT, INTERNAL, INTERRUPTED, PIPE, print_problems, say
 from kvinspect.cli.output import NobodyReads
 
@@ -29,6 +29,7 @@ app.command("plan", epilog=plan.EXAMPLES, context_settings={"ignore_unknown_opti
 app.command("lint", epilog=lint.EXAMPLES)(lint.lint)
 app.command("rule", epilog=rule.EXAMPLES)(rule.rule)
 app.command("map", epilog=map.EXAMPLES)(map.draw)
+app.command("doctor", epilog=doctor.EXAMPLES)(doctor.doctor)
 app.command("schema", epilog=schema.EXAMPLES)(schema.schema)
 
 ISSUES = "the project's issue tracker"

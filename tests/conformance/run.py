@@ -14,7 +14,6 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
 from conformance import bridge, suite  # noqa: E402
 from conformance.facts import EVERYWHERE, FEW  # noqa: E402
-
 from kvinspect.engine import catalogue  # noqa: E402
 
 

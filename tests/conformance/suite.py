@@ -4,8 +4,10 @@ import collections
 import json
 import pathlib
 import tempfile
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import NamedTuple
+
+from hypothesis import HealthCheck, Phase, given, seed, settings
 
 from conformance import bridge
 from conformance.compare import judged
@@ -16,7 +18,6 @@ from conformance.documents.graphs import graphs
 from conformance.documents.models import model
 from conformance.documents.requests import batches
 from conformance.facts import EVERYWHERE, facts
-from hypothesis import HealthCheck, Phase, given, seed, settings
 
 MAKERS = {"align": cache, "cg-support": graphs, "mm-prefix": batches, "plan": deployment, "specs": model}
 ONE_PLACE = ("mm-prefix", "specs")
@@ -97,10 +98,8 @@ def shrunk(documents, count, number, difference):
             last = document, why
             raise AssertionError(why)
 
-    try:
+    with suppress(AssertionError):
         _given(documents, count, number, [Phase.generate, Phase.shrink], check)
-    except AssertionError:
-        pass
     return last
 
 

@@ -12,7 +12,12 @@ from conformance.facts import EVERYWHERE, facts
 from conftest import SHARED, lines
 from kvinspect.engine import catalogue
 
-DRAWN = {"align": "kv_cache_config", "cg-support": "kv_cache_config", "mm-prefix": "multimodal", "plan": "kv_cache_specs"}
+DRAWN = {
+    "align": "kv_cache_config",
+    "cg-support": "kv_cache_config",
+    "mm-prefix": "multimodal",
+    "plan": "kv_cache_specs",
+}
 """Commands whose documents need nothing beside the checkout → the key that their documents have."""
 
 

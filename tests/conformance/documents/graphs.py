@@ -39,5 +39,3 @@ def encoder_groups(choose, own):
         spec = specs.attention(choose, geometry, ("EncoderOnlyAttentionSpec",))
         out.append({"backend": used, "layer_names": [f"e.{i}"], "kv_cache_spec": spec})
     return out
-
-
