@@ -4,6 +4,7 @@ from conformance.documents import backends, specs
 from conformance.documents.chooser import MOST_BYTES, page_bytes
 
 LEGACY = ("NHD", "HND")
+ONE_CACHE_DTYPE = ("TURBOQUANT", "ROCM_OCTAVE", "ULTRAQUANT")
 STANDARDISED = ("LBHNC", "LBNHC", "LHBNC", "BLHNC", "BLNHC", "BHLNC", "NHD", "HND")
 
 
@@ -37,7 +38,7 @@ def with_groups(choose, more_blocks=(2, 3, 4, 6)):
     if choose.chance(15):
         document["cache_dtype"] = choose.pick(choose.facts.cache_dtypes)
     layouts = (*STANDARDISED,) if choose.facts.standardised else LEGACY
-    if not choose.facts.standardised or choose.chance(50):
+    if not choose.facts.standardised or choose.chance(20):
         document["kv_cache_layout"] = choose.pick(layouts)
     document["kv_cache_config"] = {"num_blocks": choose.pick(fitting), "kv_cache_groups": groups}
     document["model_config"] = {"num_attention_heads": choose.pick((8, 20, 32, 7)), "max_model_len": 4096}
@@ -50,16 +51,16 @@ def group_list(choose, own):
     """One to four groups on backends of the release or on the document's own."""
     latent = choose.chance(15)
     pool = choose.facts.on(choose.platform, choose.facts.latent if latent else choose.facts.plain)
-    used = [choose.pick(pool) for _ in range(choose.number(1, 3))]
+    used = [backend(choose, pool) for _ in range(choose.number(1, 3))]
     if not latent and choose.chance(40):
         used[choose.number(0, len(used) - 1)] = "ROCM_ATTN"
     geometry = specs.Geometry(choose, used)
-    used = [choose.pick(tuple(own)) if own and choose.chance(60) else backend for backend in used]
-    groups = []
-    for i, backend in enumerate(used):
+    used = [choose.pick(tuple(own)) if own and choose.chance(60) else name for name in used]
+    groups, head_size = [], choose.pick(specs.LATENT_SIZES)
+    for i, name in enumerate(used):
         classes = specs.PLAIN if choose.chance(90) else specs.PLAIN + specs.RARE
-        spec = specs.latent(choose, geometry) if latent else specs.attention(choose, geometry, classes)
-        groups.append({"layer_names": names(choose, "abcd"[i]), "backend": backend, "kv_cache_spec": spec})
+        spec = specs.latent(choose, geometry, head_size) if latent else specs.attention(choose, geometry, classes)
+        groups.append({"layer_names": names(choose, "abcd"[i]), "backend": name, "kv_cache_spec": spec})
     if choose.chance(12):
         padding = choose.pick((0, 64, 256, geometry.page))
         for group in groups:
@@ -70,6 +71,12 @@ def group_list(choose, own):
     if choose.chance(8):
         wrap_uniform(choose, next(group for group in groups if "backend" in group))
     return groups
+
+
+def backend(choose, pool):
+    """A backend of a pool; those of one cache dtype alone are rare, as they refuse the others."""
+    usual = tuple(name for name in pool if name not in ONE_CACHE_DTYPE) or pool
+    return choose.pick(pool if choose.chance(8) else usual)
 
 
 def names(choose, prefix):
@@ -150,7 +157,8 @@ def stretched(choose, groups, blocks):
         row["block_stride"] = choose.pick((page, page * len(here), page // 2 or 1))
         out.append(row)
         offset += row["size"]
-    return out
+    total = offset if choose.chance(90) else out[0]["size"]
+    return [{**row, "size": total} for row in out]
 
 
 def plain(groups):

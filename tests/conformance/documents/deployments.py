@@ -49,7 +49,7 @@ def layer_specs(choose):
 def kinds(choose):
     """Specs of a model with keys and values, and perhaps states."""
     geometry = specs.Geometry(choose, [])
-    classes = ("FullAttentionSpec", "FullAttentionSpec", *specs.PLAIN, *specs.RARE)
+    classes = specs.PLAIN if choose.chance(85) else specs.PLAIN + specs.RARE
     pool = choose.facts.on(choose.platform, choose.facts.plain)
     for _ in range(choose.number(1, 3)):
         spec = specs.attention(choose, geometry, classes)
@@ -75,7 +75,7 @@ def latent_kinds(choose):
     geometry = specs.Geometry(choose, [])
     geometry.block_size = choose.pick((64, 16, 256))
     for _ in range(choose.number(1, 4)):
-        yield specs.latent(choose, geometry)
+        yield specs.latent(choose, geometry, choose.pick(specs.LATENT_SIZES))
     if choose.chance(20):
         yield specs.attention(choose, geometry)
 
@@ -84,6 +84,6 @@ def memory(choose, layers, longest):
     """Bytes for each of one to three workers: plenty, just enough or too few."""
     page = max(page_bytes(spec) for spec in layers.values())
     plenty = longest // 16 * 4 + 1000
-    blocks = choose.pick((plenty, plenty + 333, plenty * 7, plenty, plenty, 300, 50, 3, 0))
+    blocks = choose.pick((plenty, plenty + 333, plenty * 7, plenty, plenty, plenty, plenty, 300, 50, 3))
     first = page * len(layers) * blocks + choose.pick((0, 1, 12345))
-    return [max(0, first - choose.pick((0, page, first // 2)) * worker) for worker in range(choose.pick((1, 1, 2, 3)))]
+    return [max(0, first - choose.pick((0, page, first // 9)) * worker) for worker in range(choose.pick((1, 1, 2, 3)))]

@@ -4,8 +4,15 @@ import math
 
 from conformance.documents.chooser import ITEM_BYTES
 
-PLAIN = ("FullAttentionSpec", "SlidingWindowSpec", "CrossAttentionSpec", "ChunkedLocalAttentionSpec")
+PLAIN = (
+    "FullAttentionSpec",
+    "SlidingWindowSpec",
+    "FullAttentionSpec",
+    "CrossAttentionSpec",
+    "ChunkedLocalAttentionSpec",
+)
 RARE = ("SinkFullAttentionSpec", "RSWASpec", "TQFullAttentionSpec", "EncoderOnlyAttentionSpec")
+LATENT_SIZES = (576, 320, 128, 512)
 LATENT = ("MLAAttentionSpec", "SlidingWindowMLASpec", "HiddenStateCacheSpec")
 
 REQUIRED = {
@@ -78,10 +85,10 @@ def attention(choose, geometry, classes=PLAIN):
     return completed(choose, spec)
 
 
-def latent(choose, geometry):
-    """A spec of latent attention; its page is as large as its geometry makes it."""
+def latent(choose, geometry, head_size):
+    """A spec of latent attention, now and then of another head size than the model's."""
     there = tuple(name for name in LATENT if name in choose.facts.spec_fields)
-    head_size = choose.pick((576, 576, 320, 128, 512))
+    head_size = choose.pick(LATENT_SIZES) if choose.chance(15) else head_size
     spec = {"kind": choose.pick(there), "block_size": geometry.block_size, "num_kv_heads": 1, "head_size": head_size}
     return completed(choose, {**spec, "dtype": geometry.dtype}, odd=10)
 
