@@ -38,7 +38,20 @@ run()"""
     assert "torch" not in modules_after(code)
 
 
-ROOMS = ["document", "capture", "engine", "planning", "models", "compare", "device", "lint", "report", "api", "cli"]
+ROOMS = [
+    "installed",
+    "document",
+    "capture",
+    "engine",
+    "planning",
+    "models",
+    "compare",
+    "device",
+    "lint",
+    "report",
+    "api",
+    "cli",
+]
 """From the far end of the arrows to their beginning; a room may import those before it."""
 
 BESIDE = {

@@ -44,8 +44,8 @@ def ask(origin: Origin, key: str, command: str, engine: str | None, num_blocks: 
     loaded.require(key, command)
     with placed(loaded):
         called, version, why = releases.chosen(engine, loaded.model.engine)
-    runner = choose(loaded, version)
-    release = releases.release(version, runner.runner)
+        runner = choose(loaded, releases.number(version))
+        release = releases.release(version, runner.runner)
     unknown = [name.problem for name in unknown_names(loaded, release)]
     if unknown:
         raise DocumentError(loaded.source.placed(unknown))
@@ -57,7 +57,7 @@ def release_of(engine: str | None) -> tuple[str, Release]:
     """(what a release is called, the release) without a document. Raises DocumentError for an unknown one."""
     with placed(None):
         called, version, _ = releases.chosen(engine, None)
-    return called, releases.release(version)
+        return called, releases.release(version)
 
 
 @contextmanager

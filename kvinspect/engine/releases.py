@@ -6,14 +6,13 @@ another name, picked here. No other module asks for a version number.
 
 from __future__ import annotations
 
-import pathlib
 import re
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from kvinspect import installed
 from kvinspect.document.model import MultimodalEntry, RequestEntry
 from kvinspect.document.problem import Path
 from kvinspect.engine import across_layers, blocks_first, catalogue, explain, judge, pages, placement, reshape
@@ -69,6 +68,12 @@ class Release:
     def name(self) -> str:
         """Major and minor, as people say it."""
         return _minor(self.version)
+
+    @property
+    def key(self) -> str:
+        """What `release` finds it by: the version, and `+installed` where the installed vLLM's classes answer."""
+        found: str = self.catalogue["release"]
+        return found
 
 
 def _as_written(spec: LayerSpec, backend: Backend) -> LayerSpec:
@@ -190,9 +195,21 @@ _RUNNERS = {"v1": _V1_STEPS, "v2": _STEPS}
 
 @cache
 def release(version: str, runner: str = "v2") -> Release:
-    """The release of a version that the catalogue holds, with the steps of one of its model runners."""
-    steps = _RUNNERS[runner][_minor(version)]
-    return Release(version=version, runner=runner, catalogue=catalogue.read(version), **steps)
+    """The release of a version that the catalogue holds, with the steps of one of its model runners.
+
+    Raises Unknown where the version is that of the installed vLLM and it cannot be asked.
+    """
+    steps = _RUNNERS[runner][_minor(number(version))]
+    try:
+        catalogue.read(version)
+    except installed.NotAsked as why:
+        raise Unknown((), "installed", f"a vLLM that answers; {why}", "", "unknown-release") from None
+    return Release(version=number(version), runner=runner, catalogue=catalogue.read(version), **steps)
+
+
+def number(version: str) -> str:
+    """A version as vLLM numbers it, whoever answers for it."""
+    return version.removesuffix(catalogue.INSTALLED)
 
 
 def other_runner(of: Release) -> Release | None:
@@ -200,15 +217,19 @@ def other_runner(of: Release) -> Release | None:
     minor = _minor(of.version)
     if _V1_STEPS[minor] is _STEPS[minor]:
         return None
-    return release(of.version, "v2" if of.runner == "v1" else "v1")
+    return release(of.key, "v2" if of.runner == "v1" else "v1")
 
 
 def known(word: str, path: Path = ()) -> str:
     """The version that somebody calls `word`: `0.27`, `0.27.1`, `v0.27.1` or `vllm-0.27`.
 
+    `installed` is the release of the installed vLLM's number, with `+installed` behind it.
+
     Raises Unknown with the `path` to the word, () where it came from the caller.
     """
     wanted = plain(word)
+    if wanted == "installed":
+        return known(_minor(_installed(path)), path) + catalogue.INSTALLED
     versions = catalogue.versions()
     for version in versions:
         if wanted in (version, _minor(version)):
@@ -240,22 +261,24 @@ def chosen(argument: str | None, document: str | None) -> tuple[str, str, str]:
     Where nobody says, the release of the vLLM beside kvinspect is taken, else the newest. Raises Unknown.
     """
     if argument is not None:
-        return plain(argument), known(argument), "argument"
+        return _called(argument, ()), known(argument), "argument"
     if document is not None:
-        return plain(document), known(document, ("engine",)), "document"
-    installed = _installed()
-    if installed is not None:
-        return installed, known(installed), "installed"
+        return _called(document, ("engine",)), known(document, ("engine",)), "document"
+    beside = installed.version()
+    if beside is not None:
+        return beside, known(beside), "installed"
     newest = catalogue.versions()[-1]
     return _minor(newest), newest, "newest"
 
 
-def _installed() -> str | None:
-    """The version of the vLLM that is installed in this environment, without importing it.
+def _called(word: str, path: Path) -> str:
+    """A release as it is named in answers; `installed` by its number."""
+    return _installed(path) if plain(word) == "installed" else plain(word)
 
-    The names of its metadata folders say it; `importlib.metadata` would take longer than many a plan.
-    """
-    for folder in sys.path:
-        for found in pathlib.Path(folder).glob("vllm-*.dist-info"):
-            return found.name.removeprefix("vllm-").removesuffix(".dist-info").partition("+")[0]
-    return None
+
+def _installed(path: Path) -> str:
+    """The version of the installed vLLM. Raises Unknown where there is none."""
+    beside = installed.version()
+    if beside is None:
+        raise Unknown(path, "installed", "a vLLM that is installed in this environment", "", "unknown-release")
+    return beside

@@ -86,7 +86,7 @@ def _document(source: Source, settings: Settings, engine: str | None) -> tuple[s
             raise DocumentError(source.repeated)
         document = _with_defaults(from_source(source), settings)
         release = _release(document.source, document.model.engine, settings, engine)
-        release = releases.release(release.version, choose(document, release.version).runner)
+        release = releases.release(release.key, choose(document, release.version).runner)
         _refuse_unknown(document, release)
         subject, place = _subject(document, release)
         return release.version, list(_checked(subject, "document", source, place))

@@ -38,7 +38,7 @@ def inputs_of(document: Document, release: Release) -> Inputs:
             spec = release.aligned_spec(layer_spec(entry, release.catalogue, path))
             backend = known.named(entry.backend, (*path, "backend")) if entry.backend is not None else None
             if backend is not None:
-                spec = release.customized_spec(spec, backend)
+                spec = _declared(release.customized_spec(spec, backend), backend, model.kv_cache_layout)
         for layer in names.all([key]):
             if layer in specs:
                 problem = Problem(path, message=f"the layer {layer} has a spec already", kind="twice")
@@ -48,6 +48,15 @@ def inputs_of(document: Document, release: Release) -> Inputs:
                 backends[layer] = backend
     memory = tuple(model.available_memory or ())
     return Inputs(specs, _workers(document, specs, len(memory), names), memory, backends)
+
+
+def _declared(spec: LayerSpec, backend: Backend, layout: str | None) -> LayerSpec:
+    """A spec with its backend's word on whether blocks are found by a stride, up to 0.28 (`get_kv_cache_spec`)."""
+    if not isinstance(spec, AttentionSpec):
+        return spec
+    by_layout = backend.entry.get("indexes_kv_by_block_stride", {})
+    indexes = by_layout.get(backend.required_layout or layout or "NHD", False)
+    return spec._replace(indexes_kv_by_block_stride=indexes)
 
 
 def _workers(document: Document, specs: Specs, count: int, names: Expander) -> tuple[Specs, ...]:

@@ -7,6 +7,11 @@ import pathlib
 from functools import cache
 from typing import Any
 
+from kvinspect import installed
+
+INSTALLED = "+installed"
+"""Behind a version: the rules of that release, on the answers of the classes of the vLLM that is installed."""
+
 FOLDER = pathlib.Path(__file__).parent
 
 
@@ -19,6 +24,11 @@ def versions() -> tuple[str, ...]:
 
 @cache
 def read(version: str) -> dict[str, Any]:
-    """The catalogue of a release that `versions` names."""
+    """The catalogue of a release that `versions` names, or with `+installed` behind it what the installed vLLM answers.
+
+    Raises NotAsked where the installed vLLM cannot be asked.
+    """
+    if version.endswith(INSTALLED):
+        return {**installed.catalogue(), "release": version}
     found: dict[str, Any] = json.loads((FOLDER / f"{version}.json").read_text(encoding="utf-8"))
     return found

@@ -1,0 +1,27 @@
+"""What the shipped catalogue and the installed vLLM say of a document."""
+
+from __future__ import annotations
+
+import json
+
+from kvinspect.engine.beside import Beside
+from kvinspect.report.page import Heading, Page, Paragraph, Span, Spans, Table, cell, spans
+
+
+def page(answer: Beside) -> Page:
+    """A row for each difference, or the word that there is none."""
+    who = f"   vLLM {answer.engine} installed, beside the catalogue of {answer.release}"
+    title, rows = Heading(spans(Span(answer.source, "strong"), who)), answer.differences
+    asked = ", ".join(answer.commands)
+    if not rows:
+        return Page((title, Paragraph(spans(f"{asked}: ", Span("no difference", "good")))))
+    table = Table(
+        ("command", "where", "catalogue", "installed"),
+        tuple((cell(row.command), cell(row.path), _value(row.shipped), _value(row.installed)) for row in rows),
+    )
+    word = Span(f"{len(rows)} differences", "bad")
+    return Page((title, table, Paragraph(spans(f"{asked}: ", word, ". The installed vLLM is right."))))
+
+
+def _value(value: object) -> tuple[Spans, ...]:
+    return cell(json.dumps(value))

@@ -1,0 +1,98 @@
+"""Whether kvinspect answers a document as the engine does, by the comparison that the golden answers are held to."""
+
+import json
+import tempfile
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+import kvinspect
+from conformance.intended import reason_of
+from conftest import golden_module
+
+STUMBLES = ("AttributeError", "ModuleNotFoundError", "ImportError", "RuntimeError", "crash")
+"""How a model ends that the bridge's stand-ins do not carry; no refusal of the engine's."""
+
+
+class Verdict(NamedTuple):
+    """What came of one document."""
+
+    outcome: str
+    """equal, refused (by both, before there is anything to compare), intended, unanswered or differs."""
+    why: str = ""
+
+
+@cache
+def _check():
+    return golden_module()
+
+
+def judged(command, document, golden):
+    """The verdict on a document that the engine answered with `golden`."""
+    if "oracle_error" in golden:
+        return Verdict("unanswered", golden["oracle_error"])
+    try:
+        rows = list(_specs(document, golden) if command == "specs" else _rows(command, document, golden))
+        said = "answers"
+    except kvinspect.DocumentError as error:
+        if _refused_early(command, golden):
+            return Verdict("refused")
+        said, rows = "finds an error", [("document", "an answer", str(error).splitlines()[0])]
+    if command == "specs" and said == "answers" and "error" in golden:
+        stumbled = golden["error"]["type"] in STUMBLES
+        return Verdict("unanswered" if stumbled else "differs", f"the engine refuses: {golden['error']}")
+    if not rows:
+        return Verdict("equal")
+    reason = reason_of(command, document, rows)
+    if reason:
+        return Verdict("intended", reason)
+    return Verdict("differs", "; ".join(f"{at}: engine {g!r}, kvinspect {a!r}"[:300] for at, g, a in rows[:3]))
+
+
+def _rows(command, document, golden):
+    answer = getattr(kvinspect, command.replace("-", "_"))(document).to_dict()
+    return _check().difference(_check().by_name(golden), _check().by_name(answer))
+
+
+def _refused_early(command, golden):
+    if command == "specs":
+        return "error" in golden
+    error = golden.get("error")
+    stages = {golden.get("stage"), error.get("stage") if isinstance(error, dict) else None}
+    return bool(stages & _check().EARLY)
+
+
+def _specs(document, golden):
+    """Differences of a model's specs and of their plan; the golden files' form of a case is made of the answer."""
+    if "error" in golden:
+        _ask_specs(document)
+        return ()
+    plain = ("block_size", "mamba_block_size", "cache_dtype", "max_model_len", "shared_kv_cache_layers", "no_cache")
+    rows = [
+        {"layer_names": [name], "backend": spec["backend"], "kv_cache_spec": _without(spec, "backend")}
+        for name, spec in golden["layers"].items()
+    ]
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "config.json").write_text(json.dumps(document["config"]), encoding="utf-8")
+        case = {
+            **{key: document[key] for key in ("engine", "platform", "device_capability", "engine_args")},
+            "config": "config.json",
+            "available_kv_cache_memory_bytes": document["available_memory"],
+            "specs": {**{key: golden[key] for key in plain}, "layers": rows},
+            "plan": golden.get("plan"),
+        }
+        return tuple(_check().check_specs(case, Path(folder)))
+
+
+def _ask_specs(document):
+    kvinspect.specs(
+        kvinspect.load_model(document["config"]),
+        engine=document["engine"],
+        platform=document["platform"],
+        device_capability=document["device_capability"],
+        engine_args=document["engine_args"],
+    )
+
+
+def _without(spec, key):
+    return {name: value for name, value in spec.items() if name != key}

@@ -1,0 +1,37 @@
+"""What differs from the engine on purpose, in one place, each with its reason."""
+
+import re
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+
+class Difference(NamedTuple):
+    """One place of an answer that is not as the engine's."""
+
+    path: str
+    engine: Any
+    ours: Any
+
+
+class Intended(NamedTuple):
+    """A difference that is meant."""
+
+    reason: str
+    applies: Callable[[str, dict, Difference], bool]
+    """(command, document, difference) → whether it is this one."""
+
+
+def _other_notation(command, document, difference):
+    multiple = re.fullmatch(r"MultipleOf\((\d+)\)", str(difference.engine))
+    return multiple is not None and difference.ours == f"{multiple[1]}n"
+
+
+LIST = (
+    Intended("a multiple is written 128n, as documents write it, and not as vLLM's MultipleOf(128)", _other_notation),
+)
+
+
+def reason_of(command, document, rows):
+    """Why all rows of a document differ on purpose, None where one does not."""
+    found = [next((e.reason for e in LIST if e.applies(command, document, Difference(*row))), None) for row in rows]
+    return None if None in found else found[0]

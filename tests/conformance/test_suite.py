@@ -1,0 +1,86 @@
+"""The suite itself: its documents, and that it sees what differs."""
+
+import collections
+
+import pytest
+
+import kvinspect
+from conformance import suite
+from conformance.compare import judged
+from conformance.documents.chooser import strategy
+from conformance.facts import EVERYWHERE, facts
+from conftest import SHARED, lines
+from kvinspect.engine import catalogue
+
+DRAWN = {
+    "align": "kv_cache_config",
+    "cg-support": "kv_cache_config",
+    "mm-prefix": "multimodal",
+    "plan": "kv_cache_specs",
+}
+"""Commands whose documents need nothing beside the checkout → the key that their documents have."""
+
+
+def drawn(release, command, count=20, number=3):
+    return suite.draw(strategy(suite.MAKERS[command], facts(release), EVERYWHERE), count, number)
+
+
+@pytest.mark.parametrize("command", DRAWN)
+@pytest.mark.parametrize("release", catalogue.versions())
+def test_most_documents_are_answered_and_not_found_wrong(release, command):
+    documents = drawn(release, command)
+    outcomes = collections.Counter()
+    for document in documents:
+        assert DRAWN[command] in document
+        try:
+            getattr(kvinspect, command.replace("-", "_"))(document).to_dict()
+            outcomes["answered"] += 1
+        except kvinspect.DocumentError:
+            outcomes["wrong"] += 1
+    assert outcomes["answered"] >= 0.7 * len(documents)
+
+
+def test_the_same_number_draws_the_same_documents():
+    newest = catalogue.versions()[-1]
+    assert drawn(newest, "plan", 10, 5) == drawn(newest, "plan", 10, 5) != drawn(newest, "plan", 10, 6)
+
+
+def test_a_difference_is_found_again_and_made_small():
+    documents = strategy(suite.MAKERS["align"], facts("0.27.1"), EVERYWHERE)
+
+    def difference(document):
+        sizes = {g["kv_cache_spec"]["block_size"] for g in document["kv_cache_config"]["kv_cache_groups"]}
+        return "two block sizes" if len(sizes) > 1 else None
+
+    document, why = suite.shrunk(documents, 100, 1, difference)
+    assert why == "two block sizes"
+    groups = document["kv_cache_config"]["kv_cache_groups"]
+    assert len(groups) == 2
+    assert "kv_cache_tensors" not in document["kv_cache_config"]
+
+
+def test_nothing_is_made_small_where_nothing_differs():
+    documents = strategy(suite.MAKERS["plan"], facts("0.27.1"), EVERYWHERE)
+    assert suite.shrunk(documents, 5, 1, lambda document: None) is None
+
+
+@pytest.mark.shared
+def test_another_answer_of_the_engine_is_a_difference():
+    case = next(c for c in lines(SHARED / "golden" / "align-0.27.1.jsonl") if c["align"]["layers"])
+    golden = case["align"]
+    assert judged("align", case["document"], golden).outcome == "equal"
+    layer = golden["layers"][0]
+    other = {**golden, "layers": [{**layer, "page_size_bytes": 1}, *golden["layers"][1:]]}
+    assert judged("align", case["document"], other).outcome == "differs"
+
+
+@pytest.mark.shared
+def test_an_error_of_the_document_is_a_difference_where_the_engine_answers():
+    case = next(c for c in lines(SHARED / "golden" / "align-0.27.1.jsonl") if c["align"]["layers"])
+    wrong = {**case["document"], "num_blocks": 3}
+    assert judged("align", wrong, case["align"]).outcome == "differs"
+    assert judged("align", wrong, {**case["align"], "stage": "placement"}).outcome == "refused"
+
+
+def test_what_the_bridge_cannot_answer_is_told_apart():
+    assert judged("align", {}, {"oracle_error": "KeyError: 'x'"}) == ("unanswered", "KeyError: 'x'")
