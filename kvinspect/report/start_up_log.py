@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from kvinspect.planning.log_comparison import Compared
 from kvinspect.planning.start_up_log import LogLine, StartUpLog
-from kvinspect.report.page import Block, Heading, Item, Page, Paragraph, Span, spans
+from kvinspect.report.page import Block, Heading, Item, Page, Paragraph, Span, Spans, Table, cell, spans
 
 
 def page(log: StartUpLog) -> Page:
@@ -27,3 +30,19 @@ def _numbers(lines: list[LogLine]) -> str:
     """The first line's number, and how many are like it."""
     more = len(lines) - 1
     return f"line {lines[0].number}{f' and {more} more' if more else ''}:"
+
+
+def compared_page(log: StartUpLog, rows: Sequence[Compared]) -> Page:
+    """The page of a log with its numbers beside those of the plan."""
+    table = Table(("what", "the log", "the plan", ""), tuple(_row(row) for row in rows))
+    return Page((*page(log).blocks, table)) if rows else page(log)
+
+
+def _row(row: Compared) -> tuple[tuple[Spans, ...], ...]:
+    plan = _number(row.least) if row.least == row.most else f"{_number(row.least)} to {_number(row.most)}"
+    verdict = Span("✓ as planned", "good") if row.agrees else Span("✗ differs", "bad")
+    return cell(row.what), cell(_number(row.logged)), cell(plan), cell(verdict)
+
+
+def _number(value: object) -> str:
+    return f"{value:,}"
