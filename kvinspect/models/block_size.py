@@ -131,7 +131,7 @@ def _aligned_to_states(found: Blocks, setting: Setting, backends: Sequence[Backe
         found = found._replace(mamba_block_size=needed)
     else:
         alignment = lcm(alignment, on_checkpoints(states))
-        needed = alignment * _times(page, alignment * token)
+        needed = tokens_holding(page, token, alignment)
     if setting.rules.block_of_all_backends:
         kernels = lcm(*map(smallest_kernel_block, backends))
         needed = kernels * _times(needed, kernels)
@@ -145,6 +145,15 @@ def _aligned_to_states(found: Blocks, setting: Setting, backends: Sequence[Backe
             "speculative_config", "states of drafted tokens do not fit in the page that is aligned without them"
         )
     return found._replace(block_size=size, mamba_page_size_padded=padded, steps=(*found.steps, said))
+
+
+def tokens_holding(page: int, token: int, alignment: int) -> int:
+    """The fewest tokens, in multiples of `alignment`, of `token` bytes each that hold `page` bytes.
+
+    >>> tokens_holding(2147840, 4096, 16)
+    528
+    """
+    return alignment * _times(page, alignment * token)
 
 
 def on_checkpoints(states: Sequence[State]) -> int:
