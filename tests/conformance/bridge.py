@@ -126,8 +126,7 @@ class Models(Engine):
 
     def asked(self, document):
         """A case that names a folder, into which the model's configuration is written."""
-        home = self.folder / str(len(self.kept))
-        home.mkdir()
+        home = pathlib.Path(tempfile.mkdtemp(dir=self.folder))
         (home / "config.json").write_text(json.dumps(document["config"]), encoding="utf-8")
         arguments = dict(document["engine_args"])
         ranks = arguments.pop("tensor_parallel_size", 1)
@@ -136,5 +135,9 @@ class Models(Engine):
         return json.dumps({**case, "available_bytes": document["available_memory"]})
 
     def script(self, place):
-        """One process for all capabilities: the script makes a process of its own for each case."""
+        """The script, which reads cases and makes a process of its own for each."""
         return ["model_specs.py", "/dev/stdin"]
+
+    def _place(self, document):
+        """One for all capabilities."""
+        return "cuda", ""

@@ -26,8 +26,26 @@ def _other_notation(command, document, difference):
     return multiple is not None and difference.ours == f"{multiple[1]}n"
 
 
+def _encoders_without_place(command, document, difference):
+    if difference.path != "groups" or not any("note" in row for row in difference.engine):
+        return False
+    theirs, ours = (
+        [
+            (row["backend"], row["support"], row["narrowed"])
+            for row in rows
+            if "note" not in row and not row.get("encoder")
+        ]
+        for rows in (difference.engine, difference.ours)
+    )
+    return theirs == ours
+
+
 LIST = (
     Intended("a multiple is written 128n, as documents write it, and not as vLLM's MultipleOf(128)", _other_notation),
+    Intended(
+        "before 0.27 no encoder group narrows the support; the bridge lists what each would do, and says so in a row",
+        _encoders_without_place,
+    ),
 )
 
 
