@@ -84,6 +84,14 @@ class _Layers:
         }
         """Whether they have a cache is up to the model runner."""
         self.group_of = {layer: i for i, row in enumerate(self.groups) for layer, _ in row[2]}
+        self.planned = self._planned()
+        """The layers of a planning document, which have no groups yet."""
+
+    def _planned(self) -> set[str]:
+        """Of every worker: the layers that share have theirs on one of them."""
+        specs = self.raw.get("kv_cache_specs")
+        keys = list(specs) if isinstance(specs, Mapping) else []
+        return {n for key in keys if _is_word(key) for n in self.names.all([key], ("kv_cache_specs", key))}
 
     def _shared_names(self, key: str) -> tuple[str, ...]:
         return self.names.all([key], ("shared_kv_cache_layers", key))
@@ -154,7 +162,7 @@ class _Layers:
             if target in self.shared:
                 message = f"{alias} shares the cache of {target}, which has none of its own"
                 yield Problem(path, message=message, kind="misplaced-layer")
-            elif target not in self.group_of:
+            elif target not in self.group_of and target not in self.planned:
                 yield self._unknown(target, path)
 
     def with_own_specs(self) -> Iterator[Problem]:
@@ -184,7 +192,7 @@ class _Layers:
 
     def _unknown(self, layer: str, path: Path) -> Problem:
         self.unknown += 1
-        near = nearest(layer, list(self.group_of)[:500]) if self.unknown <= MOST_SPELLINGS else ""
+        near = nearest(layer, [*self.group_of, *self.planned][:500]) if self.unknown <= MOST_SPELLINGS else ""
         return Problem(path, message=f"no KV cache group has a layer {layer}", nearest=near, kind="misplaced-layer")
 
 
