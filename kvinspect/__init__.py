@@ -8,12 +8,15 @@ if TYPE_CHECKING:
     from kvinspect.api.align import align
     from kvinspect.api.asking import load
     from kvinspect.api.cg_support import cg_support, cg_support_matrix, cg_support_table
+    from kvinspect.api.diff import diff
+    from kvinspect.api.doctor import doctor
     from kvinspect.api.lint import lint
     from kvinspect.api.mm_prefix import mm_prefix
     from kvinspect.api.on_device import InternalError
     from kvinspect.api.plan import plan
     from kvinspect.api.plan_model import plan_model
     from kvinspect.api.specs import specs
+    from kvinspect.compare.answer import DiffAnswer
     from kvinspect.device.choose import DeviceError
     from kvinspect.document.document import Document
     from kvinspect.document.problem import DocumentError
@@ -21,6 +24,7 @@ if TYPE_CHECKING:
     from kvinspect.engine.cudagraph.answer import CGSupportAnswer
     from kvinspect.engine.cudagraph.mode import CUDAGraphMode
     from kvinspect.engine.cudagraph.support import AttentionCGSupport, AttentionCGSupportInfo
+    from kvinspect.engine.doctor import DoctorAnswer
     from kvinspect.engine.mm_prefix.answer import MMPrefixAnswer
     from kvinspect.models.answer import SpecsAnswer
     from kvinspect.models.config import Model, load_model
@@ -35,6 +39,8 @@ __all__ = [
     "CUDAGraphMode",
     "DeviceAnswer",
     "DeviceError",
+    "DiffAnswer",
+    "DoctorAnswer",
     "Document",
     "DocumentError",
     "InternalError",
@@ -46,6 +52,8 @@ __all__ = [
     "cg_support",
     "cg_support_matrix",
     "cg_support_table",
+    "diff",
+    "doctor",
     "lint",
     "load",
     "load_model",
@@ -61,17 +69,21 @@ _HOMES = {
     "cg_support": "api.cg_support",
     "cg_support_matrix": "api.cg_support",
     "cg_support_table": "api.cg_support",
+    "diff": "api.diff",
+    "doctor": "api.doctor",
     "lint": "api.lint",
     "mm_prefix": "api.mm_prefix",
     "plan": "api.plan",
     "plan_model": "api.plan_model",
     "InternalError": "api.on_device",
+    "DiffAnswer": "compare.answer",
     "DeviceError": "device.choose",
     "Document": "document.document",
     "DocumentError": "document.problem",
     "AlignAnswer": "engine.answer",
     "DeviceAnswer": "engine.answer",
     "CGSupportAnswer": "engine.cudagraph.answer",
+    "DoctorAnswer": "engine.doctor",
     "CUDAGraphMode": "engine.cudagraph.mode",
     "AttentionCGSupport": "engine.cudagraph.support",
     "AttentionCGSupportInfo": "engine.cudagraph.support",

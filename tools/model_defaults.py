@@ -93,7 +93,7 @@ def entry_of(cls, classes):
             parts[name] = value.model_type or f"{cls.model_type}.{name}"
             classes.setdefault(parts[name], type(value))
             filled[name] = own_values(cls, name, value)
-        elif name not in follow and wanted(name) and plain(value) and value is not None:
+        elif (name not in follow or name == "rope_parameters") and wanted(name) and plain(value) and value is not None:
             values[name] = value
     names = {k: v for k, v in getattr(cls, "attribute_map", {}).items() if wanted(k)}
     copies = {k: v for k, v in copies.items() if wanted(k)}

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from kvinspect.api.asking import Origin, ask, placed
 from kvinspect.api.on_device import device_for, made_on
 from kvinspect.engine.answer import AlignAnswer
+from kvinspect.engine.captured import compare
 from kvinspect.engine.run import align_document
 
 if TYPE_CHECKING:
@@ -27,7 +28,8 @@ def align(
     `engine` is a release (`0.27`) and wins over the document's; `num_blocks` replaces the document's number of blocks.
     With a `device` (auto, cuda, cuda:N, cpu, meta) the tensors are made there and compared with the computed views;
     `verify` also writes block IDs through each view and reads them back through the others, on the host where no
-    device is chosen. `progress` is told (bytes moved, bytes to move) meanwhile.
+    device is chosen. `progress` is told (bytes moved, bytes to move) meanwhile. A captured document's tensors are held
+    against the computed views (`captured` of the answer).
 
     Raises DocumentError where the document cannot be used, or names a release or backend that nobody knows; ValueError
     for a word that is no device or a number of blocks below 1; DeviceError where the device is not there or too small;
@@ -43,4 +45,5 @@ def align(
 
     with placed(asked.document):
         answer = run(asked.setting.num_blocks)
+        answer = answer._replace(captured=compare(asked.document, answer))
         return answer._replace(device=made_on(chosen, limit, answer, run, verify, progress))

@@ -56,7 +56,8 @@ class ModelPlan(NamedTuple):
         batched, seqs = scheduler_defaults(setting)
         batch = f"batches of {batched:,} tokens and {seqs:,} sequences"
         facts = (setting.architecture.name, setting.dtype, f"cache {setting.cache_dtype}", *ranks, batch)
-        return ModelOrigin(facts, self.memory.how, tuple(backends))
+        steps = dict.fromkeys(step for stage in self.stages for step in stage.specs.blocks.steps)
+        return ModelOrigin(facts, self.memory.how, tuple(backends), tuple(steps))
 
     def to_dict(self) -> dict[str, Any]:
         """The plan as JSON, with the memory's origin and the specs."""

@@ -7,29 +7,47 @@ from typing import Annotated
 import typer
 
 from kvinspect.cli.exits import CLEAN, FINDINGS, INPUT, print_problems, worst
-from kvinspect.cli.files import several
-from kvinspect.cli.options import Coloured, Debug, Output
+from kvinspect.cli.files import answers_of, several
+from kvinspect.cli.options import Coloured, Debug, Engine, Output
 from kvinspect.cli.output import Color, Format, Report
 
 EXAMPLES = """\b
 Examples:
-  kvinspect doctor configs/llama-3.1-8b.yaml
-  kvinspect doctor inspection.yaml planning.yaml --format json
+  kvinspect doctor configs/whisper-large-v3-rocm.yaml
+  kvinspect doctor captured.yaml -o report.md
+  kvinspect doctor configs/llama-3.1-8b.yaml --installed
 """
 
 
 def doctor(
-    files: Annotated[list[str], typer.Argument(metavar="FILE...", help="Documents; - for stdin.")],
-    how: Annotated[Format, typer.Option("--format", "-f", help="How to print the answer.")] = Format.table,
+    files: Annotated[list[str], typer.Argument(metavar="FILE...", help="Captured documents, or any; - for stdin.")],
+    engine: Engine = None,
+    installed: Annotated[
+        bool, typer.Option("--installed", help="Compare with the vLLM that is installed here; a minute at first.")
+    ] = False,
+    how: Annotated[Format, typer.Option("--format", "-f", help="How to print the answer.")] = Format.markdown,
     output: Output = None,
     color: Coloured = Color.auto,
     debug: Debug = False,
 ) -> None:
-    """Whether the vLLM that is installed here answers for documents as the shipped catalogue does.
+    """A block to paste into a bug report: versions, groups, what was decided, where a captured engine did otherwise.
 
-    The first call asks its classes, which takes a minute or two; no device is needed. Ends with 1 where something
-    differs, 2 where a document cannot be judged or no vLLM can be asked.
+    With --installed: whether the classes of the vLLM that is installed here answer as the shipped catalogue does.
+    Ends with 1 where there is something to report, 2 where a document cannot be judged or no vLLM can be asked.
     """
+    from kvinspect.api.doctor import doctor as api
+    from kvinspect.report.doctor import page
+
+    if installed:
+        _beside(files, how, output, color)
+        return
+    answers, codes = answers_of(files, "kv_cache_config", lambda document: api(document, engine=engine))
+    Report(answers, page, several(files)).emit(how, output, color)
+    raise typer.Exit(worst([*codes, *(CLEAN if answer.clean else FINDINGS for answer in answers)]))
+
+
+def _beside(files: list[str], how: Format, output: str | None, color: Color) -> None:
+    """The documents under the shipped catalogue and under what the installed vLLM answers."""
     from kvinspect.api.beside import beside
     from kvinspect.document.problem import DocumentError
     from kvinspect.report.beside import page
@@ -41,6 +59,5 @@ def doctor(
         except DocumentError as error:
             print_problems(error.errors)
             codes.append(INPUT)
-
     Report(answers, page, several(files)).emit(how, output, color)
     raise typer.Exit(worst([*codes, *(CLEAN if answer.clean else FINDINGS for answer in answers)]))

@@ -53,9 +53,9 @@ ENDINGS = {
 }
 
 Words = Annotated[
-    list[str],
+    list[str] | None,
     typer.Argument(
-        metavar="MODEL [VLLM FLAGS...]",
+        metavar="[MODEL] [VLLM FLAGS...]",
         help="A config.json, its folder, a hub id, a `vllm serve --config` file, or a planning document.",
     ),
 ]
@@ -68,7 +68,7 @@ Sweeps = Annotated[
 
 
 def plan(
-    words: Words,
+    words: Words = None,
     engine: Engine = None,
     platform: Annotated[str, typer.Option(metavar="NAME", help="cuda, rocm, xpu or cpu.")] = "cuda",
     capability: Annotated[
@@ -80,6 +80,10 @@ def plan(
     gpu: Annotated[str | None, typer.Option("--gpu-memory", metavar="SIZE", help="Of a GPU, for an estimate.")] = None,
     weights: Annotated[str | None, typer.Option(metavar="SIZE", help="Of all weights; absent: the folder's.")] = None,
     sweep: Sweeps = None,
+    log: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="A start-up log to explain and compare; - for stdin."),
+    ] = None,
     how: Annotated[Kind | None, typer.Option("--format", "-f", help="Absent: by the ending of --output.")] = None,
     output: Output = None,
     all_layers: AllLayers = False,
@@ -93,12 +97,18 @@ def plan(
     Ends with 1 where the engine refuses, 2 where nothing can be said.
     """
     from kvinspect.api.plan_model import Budget, NoMemory
+    from kvinspect.document.problem import DocumentError
     from kvinspect.models.hub import NotFound
 
     show = _Show(how or by_ending(output, ENDINGS, Kind.table), output, all_layers, quiet, color)
     try:
-        asked = _asked(words, engine, platform, capability, Budget(available, gpu, weights))
-        clean = _swept(asked, sweep, show) if sweep else _planned(asked, show)
+        if log is not None:
+            clean = _logged(log, words or [], engine, (platform, capability), Budget(available, gpu, weights), show)
+        else:
+            asked = _asked(words or [], engine, platform, capability, Budget(available, gpu, weights))
+            clean = _swept(asked, sweep, show) if sweep else _planned(asked, show)
+    except DocumentError:
+        raise
     except (NoMemory, NotFound, ValueError) as error:
         raise bad_call(str(error)) from None
     raise typer.Exit(CLEAN if clean else FINDINGS)
@@ -228,3 +238,30 @@ def _drawn(answer: SweepAnswer, kind: Kind) -> str:
     from kvinspect.report.html import html
 
     return html(title, [f"Memory for the cache of a worker: {answer.memory}."], drawing)
+
+
+def _logged(
+    name: str, words: Sequence[str], engine: str | None, device: tuple[str, str | None], budget: Budget, show: _Show
+) -> bool:
+    """A log by itself, or beside the plan of the model that the words name, under the log's own release."""
+    from kvinspect.api import plan_log as logs
+    from kvinspect.api import plan_model as models
+    from kvinspect.report import start_up_log as report
+
+    log = logs.read_log(name)
+    answer = logs.LogAnswer(log)
+    if words:
+        asked = _asked(words, engine or logs.release_in(log), *device, budget)
+        if asked.model is None:
+            raise bad_call("a log is held against the plan of a model's config.json", "--log")
+        model, arguments = asked.model, asked.arguments
+
+        def plan(memory: Memory) -> ModelPlan:
+            return models.plan_model(model, memory, engine_args=arguments, **asked.setting)
+
+        given = asked.memory(arguments) if any(budget) or "kv_cache_memory_bytes" in arguments else None
+        answer = logs.against_plan(log, plan, given)
+    if show.output or not show.quiet:
+        kind = Format(show.kind.value) if show.kind.value in Format.__members__ else Format.table
+        Report([answer], lambda _: report.compared_page(answer.log, answer.rows)).emit(kind, show.output, show.color)
+    return answer.clean

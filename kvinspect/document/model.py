@@ -7,8 +7,10 @@ into the validator that `load.py` runs, and `schema.py` into the JSON Schema tha
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
+from kvinspect.document.captured import CapturedEntry
+from kvinspect.document.entry import Entry
 from kvinspect.document.limits import MAX_DIMS
 from kvinspect.document.words import (
     Capability,
@@ -42,13 +44,6 @@ Order = list[NotNegative]
 Shape = Annotated[list[Positive], Rule(max_length=MAX_DIMS)]
 LegacyLayout = Literal["NHD", "HND"]
 RunLengths = Annotated[str, Rule(strict=True, max_length=100_000, pattern=r"^\s*\d{1,9}x[01](\s+\d{1,9}x[01])*\s*$")]
-
-
-class Entry:
-    """A mapping of a document; a key that its class does not name is an error."""
-
-    __slots__ = ()
-    __pydantic_config__: ClassVar[dict[str, Any]] = {"extra": "forbid"}
 
 
 @dataclass(slots=True, kw_only=True, eq=False, repr=False)
@@ -383,3 +378,4 @@ class DocumentModel(Entry):
         list[list[Word]] | None, Rule("the layers of each worker, as pipeline stages hold them; absent: all of them")
     ] = None
     num_gpu_blocks_override: Positive | None = None
+    captured: Annotated[CapturedEntry | None, Rule("what a running engine made, as kvinspect's plugin wrote it")] = None

@@ -6,6 +6,7 @@ from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
 from kvinspect.document.document import Tensor
+from kvinspect.engine.captured import Comparison
 from kvinspect.engine.explain import Reason
 from kvinspect.engine.refusal import Refused
 from kvinspect.engine.reshape import Allocation, LayerView
@@ -219,6 +220,8 @@ class AlignAnswer(NamedTuple):
     refusal: Refused | None = None
     reasons: tuple[Reason, ...] = ()
     device: DeviceAnswer = DeviceAnswer("none", "")
+    captured: Comparison | None = None
+    """What a running engine made of it, where the document was captured from one."""
     placed: tuple[Tensor, ...] = ()
     """Where the engine stops behind the placement: the tensors that it had placed."""
 
@@ -264,9 +267,13 @@ class AlignAnswer(NamedTuple):
 
     @property
     def clean(self) -> bool:
-        """Whether there is nothing to report: no refusal, no two blocks on the same bytes, no block without bytes."""
+        """Whether there is nothing to report: no refusal, no two blocks on the same bytes, no block without bytes.
+
+        A captured cache that differs from the computed one is something to report.
+        """
         overlaps = any(tensor.self_conflict for tensor in self.tensors)
-        return self.sound is True and not overlaps and not self.findings
+        differs = self.captured is not None and bool(self.captured.differences)
+        return self.sound is True and not overlaps and not self.findings and not differs
 
     def to_dict(self) -> dict[str, Any]:
         """The answer as `--format json` prints it."""
@@ -284,4 +291,5 @@ class AlignAnswer(NamedTuple):
             "stage": self.refusal.stage if self.refusal else None,
             "reason": refusal_dict(self.refusal) if self.refusal else None,
             "findings": self.findings,
+            "captured": self.captured.to_dict() if self.captured else None,
         } | ({"kv_cache_tensors": [placed_dict(tensor) for tensor in self.placed]} if self.placed else {})

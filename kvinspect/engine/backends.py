@@ -87,9 +87,13 @@ class Backend(NamedTuple):
             raise Refused("ValueError", text, function="get_kv_cache_block_dim")
         return shape.index(PROBE)
 
+    def written_shape(self, cache_dtype: str) -> tuple[str | int, ...]:
+        """The entries of the shape as they are written: numbers, names such as `num_blocks`, and sums of them."""
+        return tuple(self._shape_rule(cache_dtype).get("shape", ()))
+
     def kv_dim(self, cache_dtype: str) -> int | None:
         """The dim of the shape that tells keys from values, None where they lie packed together or there is one."""
-        shape = self._shape_rule(cache_dtype).get("shape", ())
+        shape = self.written_shape(cache_dtype)
         return shape.index(2) if 2 in shape else None
 
     def stride_order(self, layout: str, ndim: int) -> tuple[int, ...]:

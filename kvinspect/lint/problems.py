@@ -22,6 +22,7 @@ UNJUDGED = (
     "unknown-backend",
     "unknown-dtype",
     "unknown-word",
+    "unknown-architecture",
     "unknown-runner",
     "unreadable",
     "intricate",

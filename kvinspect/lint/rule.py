@@ -10,8 +10,8 @@ from kvinspect.document.problem import Mark, Path
 
 NOTE, WARNING, ERROR = Severity.NOTE, Severity.WARNING, Severity.ERROR
 
-Kind = Literal["document", "serve", "file"]
-"""What a rule looks at: an inspection document, a `vllm serve --config` file, or any file as a text (no check then)."""
+Kind = Literal["document", "serve", "model", "file"]
+"""What a rule looks at: a document, a `vllm serve --config` file, a model, or any file as a text (no check then)."""
 
 
 class Found(NamedTuple):

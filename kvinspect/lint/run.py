@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 from typing import Any, Literal, NamedTuple
@@ -63,6 +63,8 @@ def lint_file(origin: Any, settings: Settings, engine: str | None = None, name: 
         release, found = _document(source, settings, engine)
     elif kind == "serve":
         release, found = _serve(source, settings, engine)
+    elif kind == "model":
+        release, found = _model(source, settings, engine)
     return _result(source.name, kind, release, found, settings, source.text)
 
 
@@ -142,7 +144,49 @@ def _serve(source: Source, settings: Settings, engine: str | None) -> tuple[str,
     except DocumentError as error:
         return "", list(as_findings(error.errors))
     subject = ServeSubject(source, release, flags.read(release.version), source.repeated)
-    return release.version, list(_checked(subject, "serve", source))
+    found = list(_checked(subject, "serve", source))
+    if not any(finding.severity is Severity.ERROR for finding in found):
+        found += _model_of_serve(source, release, settings)
+    return release.version, found
+
+
+def _model(source: Source, settings: Settings, engine: str | None) -> tuple[str, list[Finding]]:
+    """A model's config.json under the arguments that the engine takes by default."""
+    from kvinspect.models.config import load_model
+
+    try:
+        release = _release(source, None, settings, engine)
+        model = load_model(source.value if source.name == "<mapping>" else source.name)
+        return release.version, list(_of_model(source, model, {}, release, settings))
+    except DocumentError as error:
+        return "", list(as_findings(error.errors))
+
+
+def _model_of_serve(source: Source, release: Release, settings: Settings) -> list[Finding]:
+    """What comes of the model that a serve file names, where its config.json is here."""
+    from kvinspect.models.command import read_file
+    from kvinspect.models.config import load_model
+    from kvinspect.models.hub import here
+
+    arguments = read_file(source, flags.read(release.version))
+    path = here(str(arguments.pop("model", None) or arguments.pop("model_tag", "")), source.name)
+    if path is None:
+        return []
+    try:
+        return list(_of_model(source, load_model(path), arguments, release, settings))
+    except DocumentError as error:
+        return list(as_findings(error.errors))
+
+
+def _of_model(
+    source: Source, model: Any, arguments: Mapping[str, Any], release: Release, settings: Settings
+) -> Iterator[Finding]:
+    from kvinspect.lint.model import ModelFile, subjects
+
+    file = ModelFile(source, model, settings.platform or "cuda", settings.device_capability, arguments)
+    about, made = subjects(file, release)
+    yield from _checked(about, "model", source, file.place)
+    yield from _checked(made.subject, "document", source, file.place)
 
 
 @cache

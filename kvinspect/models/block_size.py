@@ -10,12 +10,14 @@ from itertools import product
 from math import lcm
 from typing import NamedTuple
 
+from kvinspect.document.words import SPEC_CLASSES
 from kvinspect.engine.backends import Backend
 from kvinspect.engine.pages import page_size_bytes
 from kvinspect.engine.specs import LayerSpec, MambaSpec
 from kvinspect.models.layers import State
 from kvinspect.models.resolve import refusal
 from kvinspect.models.setting import DEFAULT_BLOCK_SIZE, Setting, one_token
+from kvinspect.models.turboquant import slot_bytes
 
 
 class Blocks(NamedTuple):
@@ -59,13 +61,16 @@ def common_block_size(backends: Sequence[Backend], platform: str) -> int:
 def preferred_block_size(backend: Backend, platform: str) -> int:
     """What a backend takes where the user says nothing (`get_preferred_block_size`)."""
     own = PREFERRED.get(backend.name)
-    if own is not None:
-        return own
+    if own is not None or platform == "cpu":
+        return own or ON_CPU
     if platform == "xpu" and backend.name == "FLASH_ATTN":
         return 64
     fits = any(DEFAULT_BLOCK_SIZE % _base(size) == 0 for size in backend.kernel_block_sizes)
     return DEFAULT_BLOCK_SIZE if fits else smallest_kernel_block(backend)
 
+
+ON_CPU = 128
+"""Tokens of a block on a CPU, whatever the backend."""
 
 PREFERRED = {"DEEPSEEK_SPARSE_SWA": 256, "ROCM_AITER_UNIFIED_ATTN": 64}
 """Backends with a preference of their own, in tokens."""
@@ -82,7 +87,7 @@ def blocks(setting: Setting, backends: Sequence[Backend], states: Sequence[State
         found = found._replace(block_size=common_block_size(asked, setting.platform))
     if setting.is_hybrid and states:
         found = _aligned_to_states(found, setting, backends, states)
-    if setting.arguments.kv_cache_dtype_skip_layers:
+    if setting.skip_layers:
         found = _aligned_to_unquantised(found, setting, backend)
     return found
 
@@ -98,11 +103,23 @@ def _token_bytes(setting: Setting, backend: Backend, cache_dtype: str) -> int:
     return _page(one_token(setting, cache_dtype), setting, backend)
 
 
+def _token_beside_states(setting: Setting, backend: Backend) -> int:
+    """Bytes of one token of attention beside states; TurboQuant's own, and a multiple of layers left unquantised."""
+    cache_dtype = setting.cache_dtype
+    if not cache_dtype.startswith("turboquant_"):
+        return _token_bytes(setting, backend, cache_dtype)
+    token = one_token(setting, cache_dtype)
+    if SPEC_CLASSES["tq_full_attention"] in setting.release.catalogue["spec_classes"]:
+        token = token._replace(kind="tq_full_attention", tq_slot_size=slot_bytes(cache_dtype, token.head_size))
+    packed = _page(token, setting, backend)
+    return lcm(packed, _token_bytes(setting, backend, "auto")) if setting.skip_layers else packed
+
+
 def _aligned_to_states(found: Blocks, setting: Setting, backends: Sequence[Backend], states: Sequence[State]) -> Blocks:
     """Attention's block enlarged until its page holds a state's, the state's page padded to the same size."""
     backend, state = backends[0], states[0]
     page = MambaSpec(-1, state.weighed or state.shapes, state.dtypes).states_bytes
-    token = _token_bytes(setting, backend, setting.cache_dtype)
+    token = _token_beside_states(setting, backend)
     if not page or not token:
         return found
     alignment = max(smallest_kernel_block(backend), found.block_size)
@@ -114,7 +131,7 @@ def _aligned_to_states(found: Blocks, setting: Setting, backends: Sequence[Backe
         found = found._replace(mamba_block_size=needed)
     else:
         alignment = lcm(alignment, on_checkpoints(states))
-        needed = alignment * _times(page, alignment * token)
+        needed = tokens_holding(page, token, alignment)
     if setting.rules.block_of_all_backends:
         kernels = lcm(*map(smallest_kernel_block, backends))
         needed = kernels * _times(needed, kernels)
@@ -128,6 +145,15 @@ def _aligned_to_states(found: Blocks, setting: Setting, backends: Sequence[Backe
             "speculative_config", "states of drafted tokens do not fit in the page that is aligned without them"
         )
     return found._replace(block_size=size, mamba_page_size_padded=padded, steps=(*found.steps, said))
+
+
+def tokens_holding(page: int, token: int, alignment: int) -> int:
+    """The fewest tokens, in multiples of `alignment`, of `token` bytes each that hold `page` bytes.
+
+    >>> tokens_holding(2147840, 4096, 16)
+    528
+    """
+    return alignment * _times(page, alignment * token)
 
 
 def on_checkpoints(states: Sequence[State]) -> int:

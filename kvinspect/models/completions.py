@@ -154,6 +154,6 @@ COMPLETIONS: Mapping[str, Mapping[str, Rule]] = {
     **HYBRIDS,
     "llama4_text": {"layer_types": _llama4_types, "no_rope_layers": _no_rope},
     "smollm3": {"layer_types": _pattern(_smollm3)},
-    **dict.fromkeys(("ministral", "ministral3"), _MINISTRAL),
+    "ministral": _MINISTRAL,
 }
 """Model type → field → its rule."""

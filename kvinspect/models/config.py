@@ -24,6 +24,12 @@ TEXT_PARTS = ("text_config", "llm_config", "text_encoder", "decoder", "generator
               "language_config", "llm_cfg", "decoder_config")  # fmt: skip
 """Where the language model's own configuration may lie, the likelier first."""
 
+FLAT = (
+    "ernie4_5_vl_moe", "glm4v", "glm4v_moe", "glm_image", "glm_ocr", "hunyuan_vl", "paddleocr_vl", "qwen2_vl",
+    "qwen2_5_vl",
+)  # fmt: skip
+"""Model types whose older files have the language model's fields at the top."""
+
 MAX_LAYERS = 10_000
 """Layers of a model; past it a number is taken for a slip, not for a model."""
 
@@ -179,8 +185,15 @@ class Fields:
             if value is not None and name in kinds:
                 self.fail(name, "a mapping", value)
             if name in kinds:
-                return self._like({}, (*self.path, name), kinds[name], self._set, filled.get(name))
+                return self._missing_part(name, kinds[name], filled.get(name))
         return None
+
+    def _missing_part(self, name: str, kind: str, filled: Mapping[str, Any] | None) -> Fields:
+        """A nested configuration that the file leaves out: its type's defaults, or what older files say at the top."""
+        if self.model_type not in FLAT:
+            return self._like({}, (*self.path, name), kind, self._set, filled)
+        own = {key: value for key, value in self.written.items() if key != "model_type"}
+        return self._like(own, self.path, kind, self._set, filled)
 
     @property
     def text(self) -> Fields:

@@ -75,8 +75,10 @@ def is_readable(name: str | None) -> bool:
 def _shipped(here: Here) -> Iterator[Layer]:
     kind = here.config.model_type
     if kind not in DRAFTS:
-        raise refusal("speculative_config", f"a target of model type {kind or 'unknown'} has no draft (mtp) of its own")
-    yield from here.inner(here.config, "", DRAFTS[kind])
+        message = f"kvinspect knows no draft (mtp) that comes with a target of model type {kind or 'unknown'}"
+        raise refusal("speculative_config", message)
+    newer = here.cls == "BailingMoeV3ForCausalLM"
+    yield from here.inner(here.config, "", "BailingMoeV3MTPModel" if newer else DRAFTS[kind])
 
 
 def _whole(here: Here, draft: Model) -> Iterator[Layer]:

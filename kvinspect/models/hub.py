@@ -31,6 +31,15 @@ def located(name: str, folder: pathlib.Path | None = None) -> pathlib.Path:
     return _fetched(name)
 
 
+def here(name: str, beside: str) -> pathlib.Path | None:
+    """The config.json that a name stands for on this machine, looked up beside a file as well; None where it is not."""
+    for path in (pathlib.Path(name), pathlib.Path(beside).parent / name) if name else ():
+        found = path / CONFIG if path.is_dir() else path
+        if found.is_file() and found.suffix == ".json":
+            return found
+    return None
+
+
 def _fetched(name: str) -> pathlib.Path:
     here = f"{name} is no file or folder here"
     instead = f"give the path of its {CONFIG} instead"

@@ -21,20 +21,22 @@ _0_28 = _0_27._replace(
     states_cache_all=False,
     short_conv="short_conv",
 )
-_0_33 = _0_28._replace(
+_0_29 = _0_28._replace(short_conv_counts_ahead=True)
+_0_33 = _0_29._replace(
     block_of_all_backends=True,
     block_of_large_fp8_heads=64,
     gemma4_by_layer=True,
     names_of_modules=True,
     states_checkpoint=True,
+    intervals_of_qwen3_next=True,
 )
 _RULES = {
     "0.25": _0_25._replace(latent_is_quantised=False),
     "0.26": _0_25,
     "0.27": _0_27,
     "0.28": _0_28,
-    "0.29": _0_28,
-    "0.30": _0_28,
+    "0.29": _0_29,
+    "0.30": _0_29,
 }
 
 

@@ -95,7 +95,9 @@ def resolve_cache_dtype(model: Model, word: str, release: Release) -> str:
     method = _quant_method(model.quantization)
     if method.startswith("modelopt"):
         return _modelopt_cache(model.quantization)
-    if method == "compressed-tensors" and _scheme(model.quantization):
+    inner = model.text.get("quantization_config")
+    found = model.quantization or (inner if isinstance(inner, Mapping) else {})
+    if _quant_method(found) == "compressed-tensors" and _scheme(found):
         return "fp8"
     return "auto"
 

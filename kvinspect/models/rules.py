@@ -43,6 +43,10 @@ class Rules(NamedTuple):
     """Whether Kimi Delta Attention's convolution keeps the inputs of drafted tokens."""
     states_checkpoint: bool = False
     """Whether specs say that a prefill leaves states on its way, and blocks keep to where it can."""
+    short_conv_counts_ahead: bool = False
+    """Whether a short convolution keeps the inputs of drafted tokens."""
+    intervals_of_qwen3_next: bool = False
+    """Whether Qwen 3-Next's `full_attention_interval` counts; else every fourth layer attends."""
     short_conv: str = "conv"
     """What LFM 2 calls its convolutions."""
 

@@ -22,6 +22,7 @@ from kvinspect.models.resolve import (
 )
 from kvinspect.models.rules import Rules
 from kvinspect.models.shape import Shape, shape_of
+from kvinspect.models.turboquant import left_unquantised
 
 DEFAULT_BLOCK_SIZE = 16
 """Tokens of a block where neither user nor backend says (`CacheConfig.DEFAULT_BLOCK_SIZE`)."""
@@ -54,6 +55,8 @@ class Setting(NamedTuple):
     mamba_ssm_cache_dtype: str
     attention_backend: str | None
     flash_attn_version: int | None = None
+    skip_layers: tuple[str, ...] = ()
+    """Numbers of layers that are left unquantised, and `sliding_window` for those with one."""
     mamba_chunk_size: int = 2048
     """Tokens that a state-space kernel works on at once."""
     default_batched_tokens: int = DEFAULT_BATCHED_TOKENS
@@ -105,6 +108,9 @@ def settle(
     mode, block = _mamba(architecture, arguments, hybrid, prefix, length, rule)
     backend = arguments.attention_backend
     _check_ranks(model, shape, arguments, architecture)
+    cache_dtype = resolve_cache_dtype(model, arguments.kv_cache_dtype, release)
+    packed = cache_dtype.startswith("turboquant_")
+    ends = left_unquantised(model.text.layers) if packed and not hybrid else ()
     return Setting(
         release=release,
         rules=rule,
@@ -114,7 +120,7 @@ def settle(
         architecture=architecture,
         shape=shape,
         dtype=resolve_dtype(model, arguments.dtype, platform, capability, pooling),
-        cache_dtype=resolve_cache_dtype(model, arguments.kv_cache_dtype, release),
+        cache_dtype=cache_dtype,
         max_model_len=length,
         sliding_window=model_window(model, arguments, rule),
         is_hybrid=hybrid,
@@ -124,7 +130,8 @@ def settle(
         mamba_block_size=block,
         mamba_ssm_cache_dtype=arguments.mamba_ssm_cache_dtype,
         attention_backend=None if backend is None or backend.lower() == "auto" else backend.upper(),
-        flash_attn_version=arguments.flash_attn_version,
+        flash_attn_version=2 if packed else arguments.flash_attn_version,
+        skip_layers=tuple(dict.fromkeys((*arguments.kv_cache_dtype_skip_layers, *ends))),
         mamba_chunk_size=model.text.first_count("mamba_chunk_size", "chunk_size") or 2048,
     )
 

@@ -19,6 +19,7 @@ from kvinspect.models.overrides import overridden
 from kvinspect.models.parallel import Heads, Uneven, heads, stage_layers
 from kvinspect.models.resolve import quant_mode, torch_dtype
 from kvinspect.models.setting import Setting
+from kvinspect.models.turboquant import slot_bytes
 
 
 class LayerCache(NamedTuple):
@@ -99,7 +100,9 @@ def _of_stage(layers: Sequence[Layer], model: Model, setting: Setting, stage: in
 
 def layer_cache_dtype(layer: Layer, setting: Setting) -> str:
     """The cache dtype of a layer: the engine's, or the model's where the user leaves the layer unquantised."""
-    skipped = setting.arguments.kv_cache_dtype_skip_layers
+    skipped = setting.skip_layers
+    if isinstance(layer, Latent) and str(layer.number) in skipped and setting.rules.latent_is_quantised:
+        return "auto"
     if skipped and isinstance(layer, Attention):
         window = layer.sliding_window or setting.sliding_window
         if (window is not None and "sliding_window" in skipped) or str(layer.number) in skipped:
@@ -199,7 +202,7 @@ class _Maker(NamedTuple):
         return (("num_prefill_checkpoint_blocks", 1), ("prefill_checkpoint_alignment", alignment))
 
     def _latent(self, layer: Latent) -> AttentionSpec:
-        cache_dtype = self.setting.cache_dtype
+        cache_dtype = layer_cache_dtype(layer, self.setting)
         given = {
             "kind": layer.kind or "mla_attention",
             "block_size": self.blocks.block_size,
@@ -235,6 +238,8 @@ class _Maker(NamedTuple):
             kv_quant_mode=quant_mode(cache_dtype),
             **layer.fields,
         )
+        if kind == "full_attention" and cache_dtype.startswith("turboquant_"):
+            return self._packed(spec, cache_dtype)
         if kind == "chunked_local_attention":
             return spec._replace(attention_chunk_size=layer.attention_chunk_size)
         if kind != "sliding_window":
@@ -248,6 +253,13 @@ class _Maker(NamedTuple):
         )
         size = window_block_size(backend, token, shared)
         return spec._replace(block_size=size, sliding_window=window, page_size_padded=shared)
+
+    def _packed(self, spec: AttentionSpec, cache_dtype: str) -> AttentionSpec:
+        """A TurboQuant layer's spec, a class of its own up to 0.27."""
+        if SPEC_CLASSES["tq_full_attention"] not in self.setting.release.catalogue["spec_classes"]:
+            return spec
+        slot = slot_bytes(cache_dtype, spec.head_size)
+        return spec._replace(kind="tq_full_attention", head_size_v=spec.head_size, tq_slot_size=slot)
 
     def _heads(self, layer: Attention) -> Heads:
         try:

@@ -104,8 +104,11 @@ class States(NamedTuple):
 
     def short_conv(self, name: str, number: int, channels: int, kernel: int) -> State:
         """A short convolution, and nothing else."""
-        shapes = ((kernel - 1, self.share(channels, "conv_dim")),)
-        return State(self.here.named(name), number, shapes, self.dtypes()[:1], "SHORT_CONV")
+        ahead = self.ahead if self.here.rules.short_conv_counts_ahead else 0
+        share = self.share(channels, "conv_dim")
+        weighed = ((kernel - 1, share),) if ahead else None
+        shapes = ((kernel - 1 + ahead, share),)
+        return State(self.here.named(name), number, shapes, self.dtypes()[:1], "SHORT_CONV", weighed=weighed)
 
     def linear(self, name: str, number: int, heads: int, head_dim: int, backend: str) -> State:
         """Linear attention: a matrix a head."""

@@ -87,6 +87,8 @@ class ModelOrigin(NamedTuple):
     facts: tuple[str, ...]
     memory: str
     backends: tuple[BackendChoice, ...]
+    steps: tuple[str, ...] = ()
+    """How the block size came about and what was left out, in sentences."""
 
 
 class PlanAnswer(NamedTuple):

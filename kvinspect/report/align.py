@@ -8,6 +8,7 @@ from typing import NamedTuple
 from kvinspect.document.fold import fold_names
 from kvinspect.engine.answer import AlignAnswer, LayerAnswer, TensorAnswer
 from kvinspect.engine.verdict import sentence
+from kvinspect.report.captured import beside_captured
 from kvinspect.report.fold import fold_indices, human_bytes, title_of
 from kvinspect.report.page import Block, Heading, Item, Page, Paragraph, Span, Spans, Style, Table, cell, spans
 
@@ -42,6 +43,7 @@ def page(answer: AlignAnswer, view: View) -> Page:
         blocks.extend(_collision(answer, tensors[0]))
     blocks.extend(_elsewhere(layers.values()))
     blocks.extend(Item("!", spans(Span("finding", "bad"), f": {found['text']}.")) for found in answer.findings)
+    blocks.extend(beside_captured(answer.captured))
     if view.explain:
         blocks.extend(_reasons(answer))
     return Page(tuple(blocks))

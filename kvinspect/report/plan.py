@@ -33,7 +33,9 @@ def _model(origin: ModelOrigin) -> Iterable[Block]:
 
 
 def _choices(origin: ModelOrigin) -> Iterable[Block]:
-    """Why each backend was taken, and why not those before it."""
+    """Why each backend was taken, and why not those before it; how long blocks are, and what was left out."""
+    for step in origin.steps:
+        yield Item("•", spans(f"{step[:1].upper()}{step[1:]}."))
     for choice in origin.backends:
         yield Item("•", spans(Span(choice.backend, "strong"), f": {choice.why}."))
         for backend, reasons in choice.passed_over:

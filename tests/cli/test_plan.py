@@ -117,3 +117,36 @@ def test_a_sweep_in_every_format(run, tmp_path):
 def test_a_sweep_in_which_some_points_are_refused(run):
     done = run("plan", MODEL, "--kv-cache-memory-bytes", "2G", "--sweep", "max_model_len=8k..32k")
     assert (done.returncode, "refused" in done.stdout) == (0, True)
+
+
+LOG = """\
+INFO 08-01 12:00:00 [core.py:107] Initializing a V1 LLM engine (v0.27.1) with config: model='x'
+(EngineCore pid=1) INFO 08-01 12:00:00 [gpu_worker.py:298] Available KV cache memory: 12.57 GiB
+(EngineCore pid=1) INFO 08-01 12:00:00 [kv_cache_utils.py:1087] GPU KV cache size: 91,520 tokens
+(EngineCore pid=1) INFO 08-01 12:00:00 [kv_cache_utils.py:1091] Maximum concurrency for 40,960 tokens per request: 2.23x
+"""
+
+
+def test_a_log_is_explained_by_itself(run):
+    shown = run("plan", "--log", "-", stdin=LOG)
+    assert (shown.returncode, "floor(concurrency × 40,960)" in shown.stdout) == (0, True)
+
+
+@pytest.mark.parametrize(("ranks", "code"), [("1", 0), ("2", 1)])
+def test_a_log_is_held_against_the_plan_of_the_model(run, ranks, code):
+    done = run("plan", MODEL, "-tp", ranks, "--log", "-", "-f", "json", stdin=LOG)
+    found = json.loads(done.stdout)
+    assert done.returncode == code
+    assert {row["what"]: row["agrees"] for row in found["compared"]} == {
+        "longest request in tokens": True,
+        "tokens": code == 0,
+        "requests at once": code == 0,
+    }
+
+
+def test_a_log_without_memory_asks_for_it(run):
+    silent = "\n".join(line for line in LOG.splitlines() if "Available" not in line)
+    done = run("plan", MODEL, "--log", "-", stdin=silent)
+    assert (done.returncode, "how much memory" in done.stderr) == (2, True)
+    assert run("plan", MODEL, "--log", "-", *MEMORY, stdin=silent).returncode == 0
+    assert run("plan", "--log", "nowhere.log").returncode == 2

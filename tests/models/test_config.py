@@ -44,6 +44,11 @@ def test_a_nested_part_that_is_missing_altogether():
     assert text.layers == 32
 
 
+def test_older_files_with_the_language_model_at_the_top():
+    text = load_model({**LLAMA, "model_type": "qwen2_vl", "num_hidden_layers": 3}).text
+    assert (text.model_type, text.layers, text.kv_heads) == ("qwen2_vl_text", 3, 2)
+
+
 def test_other_names_of_a_field():
     text = load_model({"model_type": "gpt2", "n_layer": 3, "n_head": 4, "n_embd": 64}).text
     assert (text.layers, text.heads, text.hidden_size, text.count("num_hidden_layers")) == (3, 4, 64, 3)

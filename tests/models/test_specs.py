@@ -134,6 +134,16 @@ def test_the_cache_dtype_that_a_checkpoint_was_made_for(quantization, dtype):
     assert asked({**LLAMA, "quantization_config": quantization}).to_dict()["cache_dtype"] == dtype
 
 
+def test_turboquant_leaves_both_ends_unquantised():
+    rows = asked({**LLAMA, "head_dim": 128}, kv_cache_dtype="turboquant_k8v4").to_dict()["layers"]
+    assert [(row["backend"], len(row["layer_names"])) for row in rows] == [
+        ("FLASH_ATTN", 2),
+        ("TURBOQUANT", 2),
+        ("FLASH_ATTN", 2),
+    ]
+    assert rows[1]["kv_cache_spec"]["tq_slot_size"] == 128 + 64 + 4
+
+
 def test_stages_share_the_layers_out():
     names = [[layer.name for layer in asked(LLAMA, pipeline_parallel_size=4, stage=i).layers] for i in range(4)]
     assert [len(stage) for stage in names] == [1, 2, 2, 1]

@@ -5,6 +5,7 @@ import yaml
 
 import kvinspect
 from conftest import SHARED
+from kvinspect.models.block_size import tokens_holding
 from kvinspect.planning.memory import in_gib
 
 pytestmark = pytest.mark.shared
@@ -129,3 +130,61 @@ def test_needed_memory(case):
         }
     )
     assert f"{case['expected']['needed_gib']} GiB" in answer.refusal.text
+
+
+@pytest.mark.parametrize("case", ids(BY_KIND["alignment_only"]))
+def test_alignment_only(case):
+    state, token = case["state_bytes_per_layer"], case["attn_bytes_per_token_per_layer"]
+    block = tokens_holding(state, token, case["alignment"])
+    padding = 100 * (block * token - state) / state
+    assert (block, round(padding, 2)) == (case["expected"]["attention_block"], case["expected"]["mamba_padding_pct"])
+
+
+POINTS = {
+    "llama3-70b-tp4": ("meta-llama__Meta-Llama-3.json", {"tensor_parallel_size": 4, "max_model_len": 8192}),
+    "qwen3.5-27b-v0.19": ("Qwen__Qwen3.5-27B.json", {"max_model_len": 32768, "enable_prefix_caching": False}),
+}
+LEFT = {
+    "qwen3-235b-fp8-tp4": "its own check calls it unexplained",
+    "kimi-k2-thinking-tp8-dcp8": "its config.json is not among the models here",
+    "glm-5.3-flash-block-7808": "its config.json is not among the models here",
+    "nemotron-nano-9b-v2-page": "its config.json is not among the models here",
+    "gemma4-31b-version-jump": "only about, and of releases before 0.25",
+}
+
+
+def point(name):
+    return next(p for p in yaml.safe_load((SHARED / "cases" / "points.yaml").read_text()) if p["id"] == name)
+
+
+def test_every_point_is_asked_or_left_for_a_reason():
+    points = yaml.safe_load((SHARED / "cases" / "points.yaml").read_text())
+    assert {p["id"] for p in points} == {*POINTS, *LEFT}
+
+
+def test_llama3_70b_on_four_ranks():
+    config, arguments = POINTS["llama3-70b-tp4"]
+    logged = point("llama3-70b-tp4")["logged"]
+    blocks = logged["kv_tokens"] // 16
+    answer = kvinspect.plan_model(
+        SHARED / "hf_configs" / config,
+        1 << 40,
+        engine="0.27",
+        engine_args={**arguments, "num_gpu_blocks_override": blocks},
+    ).plan.to_dict()
+    assert answer["num_tokens"] == logged["kv_tokens"]
+    assert f"{answer['max_concurrency']:.2f}" == str(logged["max_concurrency_8192"])
+    assert in_gib(blocks * answer["bytes_per_block"]) == str(logged["available_kv_gib"])
+
+
+def test_qwen35_27b_as_an_older_release_counted_its_tokens():
+    config, arguments = POINTS["qwen3.5-27b-v0.19"]
+    logged = point("qwen3.5-27b-v0.19")["logged"]
+    plan = kvinspect.plan_model(
+        SHARED / "hf_configs" / config,
+        1 << 40,
+        engine="0.27",
+        engine_args={**arguments, "num_gpu_blocks_override": 1487},
+    ).plan.to_dict()
+    assert plan["pool_tokens"] == logged["kv_tokens"]
+    assert f"{plan['max_concurrency']:.2f}" == str(logged["max_concurrency_32768"])

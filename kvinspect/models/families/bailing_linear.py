@@ -1,4 +1,4 @@
-"""Ring and Ling 2.5 (Bailing): linear attention, with latent attention at the end of every group of layers."""
+"""Ring and Ling 2.5 and 3 (Bailing): linear attention or Kimi's, and latent attention at every group's end."""
 
 from __future__ import annotations
 
@@ -8,22 +8,26 @@ from kvinspect.models.here import Here
 from kvinspect.models.layers import Latent, Layer
 from kvinspect.models.states import States
 
-ARCHITECTURES = ("BailingMoeV25ForCausalLM",)
+ARCHITECTURES = ("BailingMoeV25ForCausalLM", "BailingMoeV3ForCausalLM")
 
 
 def layers(here: Here) -> Iterator[Layer]:
-    """`layer_group_size` layers are a group."""
+    """`layer_group_size` layers are a group; from version 3 on layers left over behind the last group are latent."""
     text, states = here.text, States(here)
     group = text.count("layer_group_size", 1)
     nope = text.count("qk_nope_head_dim", 128)
     size = text.count("kv_lora_rank", 512) + text.count("qk_rope_head_dim", 64)
     for i in range(text.layers):
         prefix = f"model.layers.{i}.self_attn"
-        if _is_linear(i, group):
-            yield states.linear(prefix, i, text.heads, text.head_dim, "BAILING_LINEAR_ATTN")
-        else:
+        if not _is_linear(here, i, group):
             yield Latent(here.named(f"{prefix}.attn"), i, text.heads, size, facts={"qk_nope_head_dim": nope})
+        elif here.cls == "BailingMoeV3ForCausalLM":
+            kernel = text.count("short_conv_kernel_size")
+            yield states.kimi_delta(prefix, i, text.heads, text.head_dim, kernel, None)
+        else:
+            yield states.linear(prefix, i, text.heads, text.head_dim, "BAILING_LINEAR_ATTN")
 
 
-def _is_linear(layer: int, group: int) -> bool:
-    return (layer + 1) % group != 0
+def _is_linear(here: Here, layer: int, group: int) -> bool:
+    behind = here.cls == "BailingMoeV3ForCausalLM" and layer >= here.text.layers // group * group
+    return (layer + 1) % group != 0 and not behind

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from kvinspect.models.here import Here
 from kvinspect.models.layers import Attention, Layer
@@ -21,7 +21,7 @@ def layers(here: Here) -> Iterator[Layer]:
     text, states = here.text, States(here)
     stack = "language_model.model.layers" if here.cls in SEEING else "model.layers"
     size = text.shared_out() if here.cls == "OlmoHybridForCausalLM" else text.head_dim
-    kinds, may = text.layer_types() or (), here.cls != "OlmoHybridForCausalLM"
+    kinds, may = _kinds(here), here.cls != "OlmoHybridForCausalLM"
     for i, kind in enumerate(kinds[: text.layers]):
         if kind == "linear_attention":
             yield states.delta(f"{stack}.{i}.linear_attn", i, _sizes(here), may_checkpoint=may)
@@ -29,6 +29,15 @@ def layers(here: Here) -> Iterator[Layer]:
             yield Attention(here.named(f"{stack}.{i}.self_attn.attn"), i, text.heads, text.kv_heads, size)
         else:
             text.fail("layer_types", "linear_attention or full_attention for each layer", kind)
+
+
+def _kinds(here: Here) -> Sequence[str]:
+    """The kind of each layer."""
+    text = here.text
+    period = text.maybe_count("full_attention_interval") if here.rules.intervals_of_qwen3_next else None
+    if here.cls != "Qwen3NextForCausalLM" or period is None or text.plain("layer_types") is not None:
+        return text.layer_types() or ()
+    return ["linear_attention" if (i + 1) % period else "full_attention" for i in range(text.layers)]
 
 
 def _sizes(here: Here) -> Delta:

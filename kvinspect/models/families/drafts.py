@@ -10,7 +10,14 @@ from kvinspect.models.layers import Attention, Layer
 
 BEHIND = ("Glm4MoeMTP", "ErnieMTP", "HYV3MTP")
 MIMO = ("MiMoMTP",)
-LATENT = ("DeepSeekMTP", "Glm4MoeLiteMTP", "OpenPanguMTP", "BailingMoeV25MTPModel", "LongCatFlashMTP")
+LATENT = (
+    "DeepSeekMTP",
+    "Glm4MoeLiteMTP",
+    "OpenPanguMTP",
+    "BailingMoeV25MTPModel",
+    "BailingMoeV3MTPModel",
+    "LongCatFlashMTP",
+)
 APART = ("Qwen3NextMTP", "Qwen3_5MTP", "Qwen3_5MoeMTP", "ExaoneMoeMTP")
 ARCHITECTURES = (*BEHIND, *MIMO, *LATENT, *APART, "DeepSeekV4MTP", "KimiK3MTP", "NemotronHMTP")
 

@@ -20,4 +20,4 @@ def layers(here: Here) -> Iterator[Layer]:
         for i in range(depth):
             for step in steps:
                 name = here.named(f"model.{stack}_module.layers.{step * depth + i}.self_attn.attn")
-                yield Attention(name, None, text.heads, text.heads, size)
+                yield Attention(name, None, text.heads, text.heads, size, fields={"non_causal": True})

@@ -20,4 +20,6 @@ def layers(here: Here) -> Iterator[Layer]:
     """Layers called `sliding_attention` have the model's window, the others none."""
     size = here.text.shared_out() if here.cls in SHARED_OUT else here.text.head_dim
     stack = "model.layers" if here.cls != "Gemma3Model" else here.bare("layers")
-    return here.decoder(stack, head_size=size, window=by_layer_type)
+    encodes = here.cls == "Gemma3Model" and here.text.flag("use_bidirectional_attention")
+    for layer in here.decoder(stack, head_size=size, window=by_layer_type):
+        yield layer._replace(attn_type="encoder_only") if encodes else layer

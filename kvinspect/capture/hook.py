@@ -1,0 +1,69 @@
+"""The one place where the engine is touched: a worker's `initialize_from_config`.
+
+`WorkerWrapperBase.initialize_from_config` (vllm/v1/worker/worker_base.py) is the same in 0.25 to 0.33. Every executor
+calls it once a worker with the finished KV cache configurations, whatever the platform, the worker and the runner;
+profiling runs do not come by. When it returns, the cache is bound to its layers.
+"""
+
+from __future__ import annotations
+
+import functools
+import logging
+import os
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from kvinspect.capture.read import Asked, asked_of, document_of
+from kvinspect.capture.write import Rank, file_for, write
+
+METHOD = "initialize_from_config"
+MARK = "_kvinspect_capture"
+Result = TypeVar("Result")
+
+logger = logging.getLogger("vllm.kvinspect")
+"""Below vLLM's own logger, so that a line comes out where the engine's lines do."""
+
+
+def quietly(action: Callable[[], Result]) -> Result | None:
+    """What an action returns; where it fails, a warning in the engine's log and None."""
+    try:
+        return action()
+    except Exception as error:
+        logger.warning("kvinspect: the KV cache was not captured: %s: %s", type(error).__name__, _words(error))
+        return None
+
+
+def _words(error: Exception) -> str:
+    """An exception's words, of an error of the file system without the path."""
+    return os.strerror(error.errno) if isinstance(error, OSError) and error.errno else str(error)[:300]
+
+
+def install(path: str) -> None:
+    """Wrap the method once; a second call in a process changes nothing."""
+    from vllm.v1.worker.worker_base import WorkerWrapperBase
+
+    original = getattr(WorkerWrapperBase, METHOD)
+    if not hasattr(original, MARK):
+        setattr(WorkerWrapperBase, METHOD, wrapped(original, path))
+
+
+def wrapped(original: Callable[..., Any], path: str) -> Callable[..., Any]:
+    """The method that does what the original does, and then writes what has come of it."""
+
+    @functools.wraps(original)
+    def initialize_from_config(wrapper: Any, kv_cache_configs: Any, *rest: Any, **named: Any) -> Any:
+        asked = quietly(lambda: asked_of(wrapper))
+        result = original(wrapper, kv_cache_configs, *rest, **named)
+        if asked is not None:
+            quietly(lambda: _capture(wrapper, kv_cache_configs, asked, path))
+        return result
+
+    setattr(initialize_from_config, MARK, path)
+    return initialize_from_config
+
+
+def _capture(wrapper: Any, kv_cache_configs: Any, asked: Asked, path: str) -> None:
+    rank = Rank.of(wrapper)
+    file = file_for(path, rank)
+    write(file, document_of(wrapper, kv_cache_configs[rank.rank], asked, rank))
+    logger.info("kvinspect: the KV cache of rank %d is in %s", rank.rank, file)

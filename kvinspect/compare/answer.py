@@ -1,0 +1,102 @@
+"""The answer of `diff`, as values that print themselves as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from kvinspect.compare.layers import DIFFERENT, MOVED, SAME, UNKNOWN, Outcome
+from kvinspect.engine.answer import SCHEMA_VERSION, Setting, refusal_dict
+from kvinspect.engine.refusal import Refused
+
+WORST_LAST = (SAME, MOVED, UNKNOWN, DIFFERENT)
+"""The verdicts, the worst last: it counts for the caches."""
+
+Changes = Mapping[str, tuple[Any, Any]]
+"""What → (in A, in B)."""
+
+
+class LayerDiff(NamedTuple):
+    """A layer that both sides have."""
+
+    layer_name: str
+    outcome: Outcome
+    changes: Changes
+
+    @property
+    def verdict(self) -> str:
+        """What becomes of its blocks."""
+        return self.outcome.verdict
+
+    def to_dict(self) -> dict[str, Any]:
+        """The layer as JSON; positions in bytes, shapes and strides in elements, as `align` has them."""
+        found = self.outcome
+        lies = [lies._asdict() for lies in found.lies] if found.lies else None
+        return {
+            "layer_name": self.layer_name,
+            "verdict": found.verdict,
+            "why": list(found.why),
+            "first_byte": found.first_byte.to_dict() if found.first_byte else None,
+            "blocks": lies,
+            "changes": changes_dict(self.changes),
+        }
+
+
+class DiffAnswer(NamedTuple):
+    """Two KV caches, A and B, layer by layer."""
+
+    a: Setting
+    b: Setting
+    layers: tuple[LayerDiff, ...] = ()
+    only_in_a: tuple[str, ...] = ()
+    only_in_b: tuple[str, ...] = ()
+    renamed: tuple[tuple[str, str], ...] = ()
+    """Layers of one side alone that have the same blocks as one of the other."""
+    changes: Changes = MappingProxyType({})
+    refusals: tuple[Refused | None, Refused | None] = (None, None)
+
+    @property
+    def verdict(self) -> str:
+        """The worst verdict of a layer; a layer that one side lacks is different."""
+        if any(self.refusals) or not (self.layers or self.only_in_a or self.only_in_b):
+            return UNKNOWN
+        if self.only_in_a or self.only_in_b:
+            return DIFFERENT
+        return max((layer.verdict for layer in self.layers), key=WORST_LAST.index)
+
+    @property
+    def compatible(self) -> bool | None:
+        """Whether blocks that one has written can be read by the other, None where that cannot be judged."""
+        return {SAME: True, MOVED: True, DIFFERENT: False}.get(self.verdict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The answer as `--format json` prints it."""
+        return {
+            "schema_version": SCHEMA_VERSION,
+            "a": self.a.to_dict(),
+            "b": self.b.to_dict(),
+            "verdict": self.verdict,
+            "compatible": self.compatible,
+            "refused": [refusal_dict(refusal) if refusal else None for refusal in self.refusals],
+            "changes": changes_dict(self.changes),
+            "layers": [layer.to_dict() for layer in self.layers],
+            "only_in_a": list(self.only_in_a),
+            "only_in_b": list(self.only_in_b),
+            "renamed": [list(pair) for pair in self.renamed],
+        }
+
+
+def changes_dict(changes: Changes) -> dict[str, Any]:
+    """Changes as JSON."""
+    return {key: {"a": a, "b": b} for key, (a, b) in changes.items()}
+
+
+def changed(a: dict[str, Any], b: dict[str, Any]) -> Changes:
+    """The keys under which two mappings differ, in the order of the first.
+
+    >>> changed({"x": 1, "y": 2}, {"x": 1, "y": 3, "z": 4})
+    {'y': (2, 3), 'z': (None, 4)}
+    """
+    keys = (*a, *(key for key in b if key not in a))
+    return {key: (a.get(key), b.get(key)) for key in keys if a.get(key) != b.get(key)}

@@ -1,0 +1,229 @@
+"""What lies where in a block of a layer, as far as the backend's shape tells.
+
+Up to 0.28 a backend names the entries of its shape (`num_blocks`, `block_size`, …), and its kernels take K and V apart
+as these names say: `unbind` along a dim of 2, `split` of the last dim into `head_size` and `head_size_v`. From 0.29 on
+every view is `[B, H, N, C]`. Backends whose kernels order a block in another way are listed here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import NamedTuple
+
+from kvinspect.document.words import DTYPE_BYTES
+from kvinspect.engine.backends import Backend
+from kvinspect.engine.expressions import evaluate
+from kvinspect.engine.reshape import LayerView
+from kvinspect.engine.specs import LATENT, AttentionSpec, LayerSpec, MambaSpec
+from kvinspect.geometry.content import Content, Digits, Region
+from kvinspect.geometry.runs import BlockBytes, block_bytes
+from kvinspect.geometry.view import StridedView, contiguous_strides
+
+COORDINATES = ("token", "head", "element")
+"""What the coordinates of a region count; a state has elements alone."""
+
+HEAD_SIZES = "head_size+head_size_v"
+UNSPLIT = "K and V"
+"""A region of which nothing tells where K ends."""
+
+STATE_COORDINATES = ("element",)
+
+
+class Untold(Exception):
+    """What lies where in a block is not told by anything that we know."""
+
+
+class BlockContent(NamedTuple):
+    """The regions of one block of a layer, and the bytes that its blocks cover."""
+
+    regions: Content
+    bytes: BlockBytes
+    order: str = ""
+    """Whose kernels order the block in a way that the regions do not show; empty where they show it."""
+
+
+class Subject(NamedTuple):
+    """A layer as it is judged here."""
+
+    view: LayerView
+    spec: LayerSpec
+    backend: Backend
+    format: str
+    """What an element is."""
+    cache_dtype: str
+    """The dtype with which the backend is asked for its shape."""
+    release: str
+    """As people call it."""
+    shaped: bool
+    """Whether the release asks backends for their shapes; else every view is `[B, H, N, C]`."""
+
+
+def content_of(subject: Subject) -> BlockContent:
+    """What lies where in a block. Raises Untold."""
+    if isinstance(subject.spec, MambaSpec):
+        return _states(subject.view, subject.spec)
+    view, block_dim = subject.view.parts[0].view, subject.view.block_dim
+    names = _names(subject)
+    if block_dim is None or len(names) != len(view.shape) or names[block_dim] != "num_blocks":
+        raise Untold(f"the entries of {subject.backend.name}'s shape do not tell what its dims are")
+    dims = _Dims(names, view, subject)
+    covered = block_bytes(view, block_dim, view.shape[block_dim], subject.view.kernel_blocks)
+    if subject.backend.name == "ROCM_ATTN" and subject.shaped:
+        return BlockContent(_x_packed(dims), covered)
+    order = _own_order(subject)
+    said = f"{subject.backend.name} of vLLM {subject.release} {order}" if order else ""
+    return BlockContent(dims.regions(), covered, said)
+
+
+def _own_order(subject: Subject) -> str:
+    """How the kernels order a block, where that is another order than its shape has."""
+    if subject.format.startswith("nvfp4"):
+        return "keeps the data and the scales of a block apart"
+    spec = subject.spec
+    if isinstance(spec, AttentionSpec) and not subject.shaped and spec.num_head_slots is not None:
+        return "packs the heads of a block in a way of its own"
+    return OWN_ORDER.get(subject.backend.name, "")
+
+
+def _states(layer: LayerView, spec: MambaSpec) -> BlockContent:
+    """The states of a page, one behind the other, as `MambaSpec` counts them in every release."""
+    first = layer.parts[0].view
+    regions, start = {}, 0
+    for i, (shape, dtype) in enumerate(zip(spec.shapes, spec.dtypes, strict=False)):
+        size = DTYPE_BYTES[dtype]
+        regions[f"state {i}"] = Region(start, (((prod(shape), size),),), size)
+        start += prod(shape) * size
+    offset, stride = first.storage_offset * first.itemsize, first.stride[0] * first.itemsize
+    return BlockContent(regions, BlockBytes(offset, stride, first.shape[0], (), max(start, 1)))
+
+
+NAMED = ("num_blocks", "block_size", "num_kv_heads", "2*num_kv_heads", "head_size", "2*head_size", HEAD_SIZES)
+"""Entries of a shape that say what their dim is."""
+
+PROBES = {"num_blocks": 10007, "block_size": 1009, "num_kv_heads": 211, "head_size": 101, "head_size_v": 29}
+"""Sizes under which two entries are equal only where they are the same sum."""
+
+
+def _named(entry: str | int) -> str | int:
+    """An entry as `NAMED` has it, however its factors are ordered."""
+    if isinstance(entry, int):
+        return entry
+    size = evaluate(entry, PROBES)
+    return next((name for name in NAMED if evaluate(name, PROBES) == size), entry)
+
+
+def _names(subject: Subject) -> Sequence[str | int]:
+    """The entries of the shape as they are written, or of `[B, H, N, C]` where the backend has no shape of its own."""
+    if subject.shaped:
+        return [_named(entry) for entry in subject.backend.written_shape(subject.cache_dtype)]
+    spec = subject.spec
+    assert isinstance(spec, AttentionSpec)
+    if len(subject.view.parts[0].view.shape) != 4:
+        raise Untold(f"nothing tells what the dims of {subject.backend.name}'s view are")
+    plain = "head_size" if spec.kind in LATENT else HEAD_SIZES
+    return ("num_blocks", "num_kv_heads", "block_size", plain if spec.state_content_bytes is None else "packed")
+
+
+class _Dims:
+    """The dims of a view as digits of coordinates, in bytes."""
+
+    def __init__(self, names: Sequence[str | int], view: StridedView, subject: Subject) -> None:
+        self.itemsize, self.subject = view.itemsize, subject
+        block_dim = names.index("num_blocks")
+        stride = view.stride[block_dim] * view.itemsize
+        self.token: Digits = ((subject.view.kernel_blocks, stride),)
+        self.head: Digits = ()
+        self.content: Digits = ()
+        self.value_size = 0
+        """Elements of V behind those of K in the content, 0 where they are as many or none."""
+        self.apart: int | None = None
+        """Bytes from K to V."""
+        for name, size, step in zip(names, view.shape, view.stride, strict=True):
+            if name not in ("num_blocks", 1):
+                self._take(name, size, step * view.itemsize)
+        self._check()
+
+    def _check(self) -> None:
+        if not self.content or len(self.token) != 2:
+            raise Untold(f"no entry of {self.subject.backend.name}'s shape is the tokens or the content of a head")
+
+    def _take(self, name: str | int, size: int, stride: int) -> None:
+        if name == "block_size":
+            self.token = (*self.token, (size, stride))
+        elif name == "num_kv_heads":
+            self.head = ((size, stride),)
+        elif name == "2*num_kv_heads":
+            self.head = ((size // 2, stride),)
+            self._split(size // 2 * stride)
+        elif name == 2:
+            self._split(stride)
+        else:
+            self._take_content(name, size, stride)
+
+    def _take_content(self, name: str | int, size: int, stride: int) -> None:
+        spec = self.subject.spec
+        assert isinstance(spec, AttentionSpec)
+        if self.content:
+            raise Untold(f"{self.subject.backend.name} spreads a head over several dims")
+        if _is_halved(name, self.subject):
+            size //= 2
+            self._split(size * stride)
+        elif name == HEAD_SIZES and size > spec.head_size:
+            self.value_size = size - spec.head_size
+            size = spec.head_size
+            self._split(size * stride)
+        self.content = ((size, stride),)
+
+    def _split(self, apart: int) -> None:
+        if self.apart is not None:
+            raise Untold(f"{self.subject.backend.name} tells K from V by two dims")
+        self.apart = apart
+
+    def regions(self) -> Content:
+        """K and V, or what holds both, with the coordinates token, head, element."""
+        first = Region(0, (self.token, self.head, self.content), self.itemsize)
+        if self.apart is None:
+            latent = isinstance(self.subject.spec, AttentionSpec) and self.subject.spec.kind in LATENT
+            return {"latent" if latent else UNSPLIT: first}
+        (size, stride), *_ = self.content
+        values = ((self.value_size or size, stride),)
+        return {"K": first, "V": Region(self.apart, (self.token, self.head, values), self.itemsize)}
+
+
+def _is_halved(name: str | int, subject: Subject) -> bool:
+    """Whether the first half of the content is K and the second V.
+
+    With a scale for each token and head, Triton's kernels split whatever there is in two (`_pth_key_value_caches`).
+    """
+    if name == "2*head_size":
+        return True
+    spec = subject.spec
+    assert isinstance(spec, AttentionSpec)
+    apart_already = subject.shaped and 2 in subject.backend.written_shape(subject.cache_dtype)
+    return subject.format.endswith("per_token_head") and spec.kind not in LATENT and not apart_already
+
+
+def _x_packed(dims: _Dims) -> Content:
+    """K as `[heads, head_size/x, tokens, x]` and V as `[heads, head_size, tokens]`, x filling 16 bytes.
+
+    Follows `PagedAttention.split_kv_cache`, which takes the page of each kernel block as flat memory.
+    """
+    kernel_blocks, (tokens, _) = dims.token
+    (heads, _), (size, unit) = dims.head[0], dims.content[0]
+    step = contiguous_strides((tokens, heads, size))
+    found = (dims.token[1][1], dims.head[0][1], unit)
+    if found != tuple(s * dims.itemsize for s in step) or dims.apart is None:
+        raise Untold("paged attention takes the page of a block as flat memory, and this page is not")
+    item, x = dims.itemsize, max(16 // dims.itemsize, 1)
+    if size % x:
+        raise Untold(f"paged attention takes heads of whole {x} elements, and these have {size}")
+    head: Digits = ((heads, size * tokens * item),)
+    inner: Digits = ((size // x, tokens * x * item), (x, item))
+    keys = Region(0, ((kernel_blocks, (tokens, x * item)), head, inner), item)
+    values = ((kernel_blocks, (tokens, item)), head, ((size, tokens * item),))
+    return {"K": keys, "V": Region(dims.apart, values, item)}
+
+
+OWN_ORDER = {"CPU_ATTN": "orders a block by the instruction set of the CPU"}
+"""Backend → what its kernels do with a block that its shape does not show."""

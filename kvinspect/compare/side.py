@@ -1,0 +1,117 @@
+"""One of the two caches: what align, cg-support and, for a planning document, plan answer about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from kvinspect.compare.contents import BlockContent, Subject, content_of
+from kvinspect.document.document import Document
+from kvinspect.document.model import ParallelEntry
+from kvinspect.engine.answer import AlignAnswer, LayerAnswer, Setting
+from kvinspect.engine.cache import Cache, build_groups
+from kvinspect.engine.cudagraph.answer import CGSupportAnswer
+from kvinspect.engine.cudagraph.run import cg_support_document
+from kvinspect.engine.refusal import Refused
+from kvinspect.engine.releases import Release
+from kvinspect.engine.run import align_document
+from kvinspect.engine.specs import LATENT, AttentionSpec, LayerSpec
+from kvinspect.planning.answer import PlanAnswer
+
+FNUZ = ("rocm", "9.4")
+"""Where fp8 is the fnuz variant: `RocmPlatform.is_fp8_fnuz`."""
+
+
+class Layer(NamedTuple):
+    """A layer of a side."""
+
+    answer: LayerAnswer
+    subject: Subject | None
+    """What is known of its blocks; None where it has no view."""
+    spec: LayerSpec
+    format: str
+    """What an element is: its dtype, or what a quantised cache keeps in one."""
+    target: str
+    """The layer whose cache it uses, itself where it has one of its own."""
+    parallel: ParallelEntry
+
+    @property
+    def name(self) -> str:
+        """The layer's name."""
+        return self.answer.layer_name
+
+    @property
+    def is_latent(self) -> bool:
+        """Whether every rank holds the same, since there is one latent head."""
+        return isinstance(self.spec, AttentionSpec) and self.spec.kind in LATENT
+
+    def content(self) -> BlockContent | None:
+        """What lies where in a block, None where the layer has no view. Raises Untold."""
+        return content_of(self.subject) if self.subject else None
+
+    def facts(self) -> dict[str, Any]:
+        """What is compared of the layer, as `align` prints it."""
+        row = {key: value for key, value in self.answer.to_dict().items() if key not in ("layer_name", "stride_before")}
+        return {"block_size": self.spec.block_size, "format": self.format, **row}
+
+
+class Side(NamedTuple):
+    """A document under the rules of a release, with its answers."""
+
+    setting: Setting
+    aligned: AlignAnswer | None = None
+    graphs: CGSupportAnswer | None = None
+    plan: PlanAnswer | None = None
+    layers: Mapping[str, Layer] = MappingProxyType({})
+
+    @property
+    def refusal(self) -> Refused | None:
+        """What stops the engine."""
+        if self.plan is not None and self.plan.refusal is not None:
+            return self.plan.refusal
+        return self.aligned.refusal if self.aligned else None
+
+
+def side_of(document: Document, release: Release, setting: Setting, plan: PlanAnswer | None = None) -> Side:
+    """The answers for a document that has a KV cache. Raises Unknown for a name that nobody knows."""
+    aligned = align_document(document, release, setting)
+    graphs = cg_support_document(document, release, setting)
+    if not aligned.layers:
+        return Side(aligned.setting, aligned, graphs, plan)
+    cache = Cache.of(document, release, setting.num_blocks)
+    build_groups(cache)
+    layers = {layer.name: layer for layer in _layers(cache, aligned)}
+    return Side(aligned.setting, aligned, graphs, plan, layers)
+
+
+def _layers(cache: Cache, aligned: AlignAnswer) -> Iterator[Layer]:
+    document, setting = cache.document, aligned.setting
+    for answer in aligned.layers:
+        spec = cache.groups[answer.kv_cache_group_id].spec_of(answer.layer_name)
+        held = _format(spec, document.model.cache_dtype, (setting.platform, setting.device_capability))
+        target = document.shared.get(answer.layer_name, answer.layer_name)
+        subject = None if answer.view is None else _subject(cache, answer, spec, held, target)
+        yield Layer(answer, subject, spec, held, target, document.model.parallel_config)
+
+
+def _subject(cache: Cache, answer: LayerAnswer, spec: LayerSpec, held: str, target: str) -> Subject:
+    assert answer.view is not None
+    dtype = cache.document.model.cache_dtype
+    if isinstance(spec, AttentionSpec):
+        dtype = cache.release.reshape.cache_dtype_of(spec, dtype)
+    backend, _ = cache.layer_backends.of(target)
+    shaped = any("kv_cache_shape" in entry for entry in cache.release.catalogue["backends"].values())
+    return Subject(answer.view, spec, backend, held, dtype, cache.release.name, shaped)
+
+
+def _format(spec: LayerSpec, cache_dtype: str, device: tuple[str, str | None]) -> str:
+    """What an element is; bytes are what `--kv-cache-dtype` keeps in them."""
+    if not isinstance(spec, AttentionSpec):
+        return " and ".join(spec.dtypes)
+    word = spec.cache_dtype_str or cache_dtype
+    if spec.dtype not in ("uint8", "int8") or word == "auto":
+        return spec.dtype
+    variant = "uz" if device == FNUZ else ""
+    named = {"fp8": f"float8_e4m3fn{variant}", "fp8_e4m3": f"float8_e4m3fn{variant}", "fp8_e5m2": "float8_e5m2"}
+    return named.get(word, word)

@@ -1,0 +1,24 @@
+"""KV405: more ranks than KV heads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from kvinspect.lint.rule import NOTE, Found, Rule
+
+if TYPE_CHECKING:
+    from kvinspect.lint.model import ModelSubject
+
+
+def check(subject: ModelSubject) -> Iterator[Found]:
+    """Ranks that hold the same KV heads as others, so that more ranks no longer mean less cache on each."""
+    setting = subject.stages[0].setting
+    ranks, heads = setting.ranks, setting.shape.kv_heads
+    if 0 < heads < ranks and not setting.shape.is_mla:
+        kept = f"{ranks} ranks share {heads} KV heads, so each head is kept {ranks // heads} times"
+        text = f"{kept}: the cache of a rank is no smaller than with {heads} ranks"
+        yield Found(("parallel_config",), text)
+
+
+RULE = Rule("KV405", "replicated-kv-heads", NOTE, "more tensor-parallel ranks than KV heads", check, "model")

@@ -1,0 +1,209 @@
+"""A start-up log of vLLM as the numbers in it, each with its line; for the releases from 0.19 on."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from decimal import Decimal
+from typing import Any, NamedTuple
+
+from kvinspect.planning.start_up_messages import COUNTS, DECIMALS, LIKELY, MESSAGES
+
+Value = int | Decimal | str
+MAX_LINE = 4_000
+"""Characters of a line that are looked at."""
+
+_COLOUR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+_WORKER = re.compile(r"\((?P<worker>[A-Za-z]\w*)(?: pid=\d+)?\)")
+HALF_A_DIGIT = Decimal("0.005")
+"""What a number with two decimals is rounded by at most."""
+
+
+class LogLine(NamedTuple):
+    """A line that tells of the KV cache; `text` is what was recognised, `values` the numbers in it."""
+
+    number: int
+    kind: str
+    text: str
+    values: Mapping[str, Value]
+    meaning: str
+    worker: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The line as JSON; decimal numbers as they were printed."""
+        values = {name: str(value) if isinstance(value, Decimal) else value for name, value in self.values.items()}
+        row = {"line": self.number, "worker": self.worker or None, "kind": self.kind, "text": self.text}
+        return {**row, "values": values, "meaning": self.meaning}
+
+
+class StartUpLog(NamedTuple):
+    """What a log tells. Where an engine was started more than once in it, the last start counts."""
+
+    source: str
+    lines: tuple[LogLine, ...] = ()
+
+    def of(self, kind: str) -> tuple[LogLine, ...]:
+        """The lines of a kind, in order."""
+        return tuple(line for line in self.lines if line.kind == kind)
+
+    def value(self, kind: str, name: str) -> Any:
+        """A number of the last line of a kind, None where there is none."""
+        lines = self.of(kind)
+        return lines[-1].values.get(name) if lines else None
+
+    @property
+    def release(self) -> str | None:
+        """The release as it calls itself."""
+        found = self.value("release", "release")
+        return None if found is None else str(found)
+
+    @property
+    def num_tokens(self) -> int | None:
+        """The size of the cache in tokens, whichever of the two meanings it has."""
+        return _whole(self.value("size", "tokens"))
+
+    @property
+    def max_model_len(self) -> int | None:
+        """Tokens of the longest request."""
+        return _whole(self.value("concurrency", "length") or self.value("too_small", "length"))
+
+    @property
+    def max_concurrency(self) -> Decimal | None:
+        """Requests of that length that fit at a time, to two decimals."""
+        found = self.value("concurrency", "times")
+        return found if isinstance(found, Decimal) else None
+
+    @property
+    def num_blocks(self) -> int | None:
+        """Blocks of the block manager, which only few logs tell."""
+        return _whole(self.value("blocks", "blocks") or self.value("override", "to"))
+
+    @property
+    def attention_block_size(self) -> int | None:
+        """Tokens of an attention layer's block, where it was enlarged for another layer's page."""
+        return _whole(self.value("attention_block", "tokens"))
+
+    @property
+    def mamba_padding_percent(self) -> Decimal | None:
+        """By how much a state was padded, to two decimals."""
+        found = self.value("mamba_padding", "percent")
+        return found if isinstance(found, Decimal) else None
+
+    @property
+    def padding_layers(self) -> int | None:
+        """Places in groups that no layer takes."""
+        return _whole(self.value("padding_layers", "layers"))
+
+    @property
+    def available_gib(self) -> dict[str, Decimal]:
+        """Worker → GiB for its cache, to two decimals; the worker is empty where the log does not name it."""
+        lines = (*self.of("available"), *self.of("reserved"), *self.of("reduced"))
+        found = {line.worker: line.values["gib"] for line in lines}
+        return {worker: gib for worker, gib in found.items() if isinstance(gib, Decimal)}
+
+    @property
+    def cudagraph_mode(self) -> str | None:
+        """The CUDA graph mode that came out last, where a line tells of a change."""
+        changes = [line for line in self.lines if line.kind in ("graphs_narrowed", "graphs_overridden")]
+        return str(changes[-1].values["mode"]) if changes else "NONE" if self.of("eager") else None
+
+    @property
+    def size_meaning(self) -> str | None:
+        """What the size in tokens is; None where the log does not tell.
+
+        `concurrency`: floor(concurrency × greatest length), as `get_kv_cache_capacity` has it (0.25 to 0.33).
+        `blocks`: blocks // groups × block size, as `_report_kv_cache_config` of older releases has it. The numbers
+        themselves tell which; for one group of layers they are the same.
+        """
+        tokens, times, length = self.num_tokens, self.max_concurrency, self.max_model_len
+        if tokens is None or times is None or length is None:
+            return None
+        low, high = ((times - HALF_A_DIGIT) * length, (times + HALF_A_DIGIT) * length)
+        return "concurrency" if int(low) <= tokens <= high else "blocks"
+
+    @property
+    def blocks_per_group(self) -> int | None:
+        """Blocks by groups, where the size is counted so and the block size is known."""
+        tokens, block = self.num_tokens, self.attention_block_size
+        if self.size_meaning != "blocks" or tokens is None or not block or tokens % block:
+            return None
+        return tokens // block
+
+    def to_dict(self) -> dict[str, Any]:
+        """The log as JSON; decimal numbers as they were printed."""
+        return {
+            "source": self.source,
+            "release": self.release,
+            "num_tokens": self.num_tokens,
+            "size_meaning": self.size_meaning,
+            "blocks_per_group": self.blocks_per_group,
+            "max_model_len": self.max_model_len,
+            "max_concurrency": _printed(self.max_concurrency),
+            "num_blocks": self.num_blocks,
+            "attention_block_size": self.attention_block_size,
+            "mamba_padding_percent": _printed(self.mamba_padding_percent),
+            "padding_layers": self.padding_layers,
+            "available_gib": {worker: str(gib) for worker, gib in self.available_gib.items()},
+            "cudagraph_mode": self.cudagraph_mode,
+            "lines": [line.to_dict() for line in self.lines],
+        }
+
+
+def read_start_up_log(text: str | Iterable[str], source: str = "the log") -> StartUpLog:
+    """The lines of a log that tell of the KV cache; `text` is the whole, or its lines one by one.
+
+    Colours, time stamps, prefixes of workers and of containers may be there or not. A log without any such line gives
+    a value without lines.
+    """
+    lines = text.splitlines() if isinstance(text, str) else text
+    found = [said for number, line in enumerate(lines, 1) for said in _said(number, line[:MAX_LINE])]
+    log = StartUpLog(source, tuple(found))
+    return log._replace(lines=tuple(_with_size(log, line) for line in found))
+
+
+def _said(number: int, line: str) -> Iterator[LogLine]:
+    if not LIKELY.search(line):
+        return
+    plain = _COLOUR.sub("", line).rstrip()
+    worker = _WORKER.search(plain)
+    for message in MESSAGES:
+        found = message.pattern.search(plain)
+        if found:
+            values = {name: _value(name, word) for name, word in found.groupdict().items() if word is not None}
+            meaning = message.meaning.format_map({**found.groupdict(default="another"), **values})
+            text = plain[found.start() : found.end()]
+            yield LogLine(number, message.kind, text, values, meaning, worker["worker"] if worker else "")
+
+
+def _value(name: str, word: str) -> Value:
+    if name in COUNTS:
+        return int(word.replace(",", "") or 0)
+    return Decimal(word) if name in DECIMALS else word
+
+
+def _with_size(log: StartUpLog, line: LogLine) -> LogLine:
+    """The line of the cache's size with its meaning, which the lines around it decide."""
+    return line._replace(meaning=_size_sentence(log, line.values["tokens"])) if line.kind == "size" else line
+
+
+def _size_sentence(log: StartUpLog, tokens: Value) -> str:
+    if log.size_meaning == "concurrency":
+        return (
+            f"{tokens:,} = floor(concurrency × {log.max_model_len:,}): tokens of requests of the greatest length, and "
+            f"fewer than fit of shorter ones where windows or states take the rest."
+        )
+    if log.size_meaning == "blocks":
+        each = f"{log.blocks_per_group:,} × {log.attention_block_size:,}" if log.blocks_per_group else "that"
+        return (
+            f"{tokens:,} = blocks // groups × block size ({each}): not what requests can use, because a request's "
+            f"groups do not take equally many blocks; the concurrency says that."
+        )
+    return f"{tokens:,} tokens; which of the two meanings it has, a line with the concurrency would tell."
+
+
+def _whole(value: Any) -> int | None:
+    return value if isinstance(value, int) else None
+
+
+def _printed(value: Decimal | None) -> str | None:
+    return None if value is None else str(value)

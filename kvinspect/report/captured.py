@@ -1,0 +1,24 @@
+"""A computed cache beside the captured one, in words."""
+
+from __future__ import annotations
+
+from kvinspect.engine.captured import Comparison
+from kvinspect.report.page import Block, Item, Paragraph, Span, spans
+
+
+def beside_captured(found: Comparison | None) -> list[Block]:
+    """Whether the engine made what was computed, and each difference; nothing where nothing was captured."""
+    if found is None:
+        return []
+    if found.why_not:
+        return [Paragraph(spans(f"Not compared with the captured cache of vLLM {found.vllm}: {found.why_not}."))]
+    layers = f"{found.num_layers} layer{'' if found.num_layers == 1 else 's'}"
+    if not found.differences:
+        said = Span("✓ as captured", "good")
+        return [Paragraph(spans(said, f": what vLLM {found.vllm} made of {layers} is what is computed."))]
+    count = len(found.differences)
+    words = f"{count} difference{'' if count == 1 else 's'}"
+    told = f": what vLLM {found.vllm} made is not what is computed. One of the two is wrong: "
+    rest = "kvinspect doctor prints what a report of it needs."
+    blocks: list[Block] = [Paragraph(spans(Span(f"✗ {words}", "bad"), told, rest))]
+    return blocks + [Item("!", spans(Span("difference", "bad"), f": {one.text}.")) for one in found.differences]

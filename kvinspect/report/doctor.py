@@ -1,0 +1,97 @@
+"""The block to paste into a report of an error."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kvinspect.document.fold import fold_names
+from kvinspect.engine.answer import AlignAnswer, LayerAnswer
+from kvinspect.engine.doctor import DoctorAnswer
+from kvinspect.engine.verdict import sentence
+from kvinspect.report.captured import beside_captured
+from kvinspect.report.page import Block, Heading, Item, Page, Paragraph, Span, Table, cell, spans
+
+GROUPS = ("group", "layers", "kind", "backend", "page bytes", "kernel block", "shape", "stride")
+
+
+def page(answer: DoctorAnswer) -> Page:
+    """Versions, platform, groups, what was decided, and where an engine did otherwise."""
+    blocks: list[Block] = [Heading(spans(Span("kvinspect doctor", "strong"))), _facts(answer), _groups(answer.align)]
+    blocks.extend(Paragraph(spans(line)) for line in _decided(answer))
+    comparison = answer.align.captured
+    if comparison is not None:
+        comparison = comparison._replace(differences=answer.differences)
+    blocks.extend(beside_captured(comparison) or [Paragraph(spans("Not captured from a running engine."))])
+    blocks.extend(Item("!", spans(Span("finding", "bad"), f": {found['text']}.")) for found in answer.align.findings)
+    return Page(tuple(blocks))
+
+
+def _facts(answer: DoctorAnswer) -> Table:
+    setting, captured = answer.align.setting, answer.captured
+    facts = {
+        **answer.versions,
+        "rules": f"vLLM {setting.release} ({setting.engine_source})",
+        "model runner": setting.model_runner + (f" ({captured.model_runner})" if captured else ""),
+        "platform": " ".join(word for word in (setting.platform, setting.device_capability) if word),
+        "device": (captured.device_name or captured.device or "") if captured else "",
+        "rank": _rank(answer),
+        "layout": setting.kv_cache_layout or "",
+        "cache dtype": answer.document.model.cache_dtype,
+        "blocks": str(setting.num_blocks),
+    }
+    return Table(("what", "value"), tuple((cell(name), cell(value)) for name, value in facts.items() if value))
+
+
+def _rank(answer: DoctorAnswer) -> str:
+    rank = answer.captured.rank if answer.captured else None
+    if rank is None:
+        return ""
+    engine = f", engine {rank.data_parallel_rank} of {rank.data_parallel_size}" if rank.data_parallel_size > 1 else ""
+    return f"{rank.rank} of {rank.world_size}{engine}"
+
+
+def _groups(answer: AlignAnswer) -> Table:
+    """The layers of each group, those that look alike in one row."""
+    rows: dict[tuple[object, ...], list[LayerAnswer]] = {}
+    for layer in answer.layers:
+        facts = layer.to_dict()
+        alike = (layer.kv_cache_group_id, layer.backend, layer.spec_kind, str(facts["shape"]), str(facts["stride"]))
+        rows.setdefault(alike, []).append(layer)
+    return Table(GROUPS, tuple(_row(layers) for layers in rows.values()))
+
+
+def _row(layers: Sequence[LayerAnswer]) -> tuple[tuple[tuple[Span, ...], ...], ...]:
+    first = layers[0]
+    parts = first.view.parts if first.view else ()
+    return (
+        cell(str(first.kv_cache_group_id)),
+        cell(*fold_names([layer.layer_name for layer in layers])),
+        cell(first.spec_kind),
+        cell(first.backend),
+        cell(str(first.page_size_bytes)),
+        cell(str(first.view.kernel_block_size) if first.view else "none"),
+        cell(*(_numbers(part.view.shape) + f" {part.dtype}" for part in parts)) if parts else cell("no view"),
+        cell(*(_numbers(part.view.stride) for part in parts)) if parts else cell("no view"),
+    )
+
+
+def _numbers(values: Sequence[int]) -> str:
+    return ", ".join(map(str, values))
+
+
+def _decided(answer: DoctorAnswer) -> list[str]:
+    align, graphs = answer.align, answer.cg_support
+    verdict = {True: "sound", False: "unsound", None: "not judged"}[align.sound]
+    said = [f"Decision: {align.decision}, {verdict}."]
+    if align.refusal is not None:
+        refusal = align.refusal
+        said.append(f"Refused at start-up ({refusal.stage}): {refusal.type}: {refusal.text}.")
+    said += [f"Tensor {tensor.id}: {sentence(tensor)}." for tensor in align.tensors if tensor.sound is False]
+    mode = graphs.running.mode.name if graphs.running.mode else "refused"
+    said.append(f"CUDA graphs: {graphs.requested_mode.name} asked for, {mode} computed{_captured_mode(answer)}.")
+    return said
+
+
+def _captured_mode(answer: DoctorAnswer) -> str:
+    found = answer.captured.cudagraph if answer.captured else None
+    return f", {found.resolved_mode} captured" if found and found.resolved_mode else ""

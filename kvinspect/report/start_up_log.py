@@ -1,0 +1,48 @@
+"""A start-up log as a page: each line that tells of the KV cache, and what it means."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kvinspect.planning.log_comparison import Compared
+from kvinspect.planning.start_up_log import LogLine, StartUpLog
+from kvinspect.report.page import Block, Heading, Item, Page, Paragraph, Span, Spans, Table, cell, spans
+
+
+def page(log: StartUpLog) -> Page:
+    """The page of a log; lines that several workers print alike stand once."""
+    title = [f"vLLM {log.release}"] if log.release else []
+    title += [f"{log.num_tokens:,} tokens"] if log.num_tokens is not None else []
+    title += [f"{log.max_concurrency}×"] if log.max_concurrency is not None else []
+    name = Span(log.source.rsplit("/", 1)[-1], "strong")
+    blocks: list[Block] = [Heading(spans(name, "   " + " · ".join(title)))]
+    if not log.lines:
+        return Page((*blocks, Paragraph(spans("No line of it tells of the KV cache."))))
+    alike: dict[tuple[str, str], list[LogLine]] = {}
+    for line in log.lines:
+        alike.setdefault((line.text, line.meaning), []).append(line)
+    for (text, meaning), lines in alike.items():
+        blocks += [Paragraph(spans(Span(_numbers(lines), "dim"), " ", Span(text, "strong"))), Item("→", spans(meaning))]
+    return Page(tuple(blocks))
+
+
+def _numbers(lines: list[LogLine]) -> str:
+    """The first line's number, and how many are like it."""
+    more = len(lines) - 1
+    return f"line {lines[0].number}{f' and {more} more' if more else ''}:"
+
+
+def compared_page(log: StartUpLog, rows: Sequence[Compared]) -> Page:
+    """The page of a log with its numbers beside those of the plan."""
+    table = Table(("what", "the log", "the plan", ""), tuple(_row(row) for row in rows))
+    return Page((*page(log).blocks, table)) if rows else page(log)
+
+
+def _row(row: Compared) -> tuple[tuple[Spans, ...], ...]:
+    plan = _number(row.least) if row.least == row.most else f"{_number(row.least)} to {_number(row.most)}"
+    verdict = Span("✓ as planned", "good") if row.agrees else Span("✗ differs", "bad")
+    return cell(row.what), cell(_number(row.logged)), cell(plan), cell(verdict)
+
+
+def _number(value: object) -> str:
+    return f"{value:,}"
