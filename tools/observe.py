@@ -202,7 +202,7 @@ def shapes(backend):
 
 
 def stride_orders(backend):
-    """By layout, the order of the dims in memory, that with layers as a dim, whether blocks are found by their stride."""
+    """By layout, the order of the dims in memory, without and with layers, and whether blocks are found by stride."""
     from vllm.v1.attention.backends import utils
 
     found = {}
