@@ -201,3 +201,14 @@ def test_a_layer_that_no_group_takes_stops_the_engine_after_its_memory_was_found
     assert (refusal and refusal.type, refusal and refusal.function) == (outcome, outcome and "get_kv_cache_configs")
     small = plan(specs, 10_000, engine=release).refusal
     assert small.type == "ValueError"
+
+
+@pytest.mark.parametrize(
+    ("release", "kind"), [("0.27", "mla_attention"), ("0.28", "uniform_type"), ("0.33", "uniform_type")]
+)
+def test_latents_with_a_value_size_of_their_own_are_no_one_spec_from_0_28_on(release, kind):
+    latent = {"kind": "mla_attention", "block_size": 64, "num_kv_heads": 1, "head_size": 512, "dtype": "bfloat16"}
+    assert (
+        plan({"l.0": {**latent, "head_size_v": 64}}, engine=release).to_dict()["groups"][0]["kv_cache_spec"]["kind"]
+        == kind
+    )
