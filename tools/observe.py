@@ -202,13 +202,14 @@ def shapes(backend):
 
 
 def stride_orders(backend):
-    """By layout, the order of the dims in memory and whether blocks are found by their stride."""
+    """By layout, the order of the dims in memory, without and with layers, and whether blocks are found by stride."""
     from vllm.v1.attention.backends import utils
 
     found = {}
     for layout in ("NHD", "HND"):
         utils.set_kv_cache_layout(layout)
         found[layout] = asked(backend.get_kv_cache_stride_order)
+        found[f"{layout}+layers"] = asked(backend.get_kv_cache_stride_order, include_num_layers_dimension=True)
         found[f"{layout} indexes_kv_by_block_stride"] = asked(backend.indexes_kv_by_block_stride)
     utils.set_kv_cache_layout(None)
     return found

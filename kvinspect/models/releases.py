@@ -22,7 +22,8 @@ _0_28 = _0_27._replace(
     short_conv="short_conv",
 )
 _0_29 = _0_28._replace(short_conv_counts_ahead=True)
-_0_33 = _0_29._replace(
+_0_30 = _0_29._replace(yarn_scales=False)
+_0_33 = _0_30._replace(
     block_of_all_backends=True,
     block_of_large_fp8_heads=64,
     gemma4_by_layer=True,
@@ -36,7 +37,7 @@ _RULES = {
     "0.27": _0_27,
     "0.28": _0_28,
     "0.29": _0_29,
-    "0.30": _0_29,
+    "0.30": _0_30,
 }
 
 

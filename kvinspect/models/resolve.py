@@ -150,7 +150,7 @@ def window_of(text: Fields, name: str = "sliding_window") -> int | None:
     return text.maybe_count(name, least=0) or None
 
 
-def resolve_length(model: Model, shape: Shape, arguments: EngineArguments) -> int:
+def resolve_length(model: Model, shape: Shape, arguments: EngineArguments, rules: Rules) -> int:
     """The longest context, in tokens (`_get_and_verify_max_len`). Raises DocumentError for one that is too long."""
     text = model.text
     longest, key = shape.max_len, shape.max_len_key
@@ -162,7 +162,7 @@ def resolve_length(model: Model, shape: Shape, arguments: EngineArguments) -> in
         if wanted is not None:
             return wanted if wanted > 0 else DEFAULT_LENGTH
         longest = DEFAULT_LENGTH
-    longest = scaled_length(text, longest)
+    longest = scaled_length(text, longest, rules.yarn_scales)
     if wanted is None or wanted == -1:
         return int(starts_long(text) or longest)
     if wanted > longest and wanted > text.count("model_max_length", 0, least=0):

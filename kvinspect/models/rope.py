@@ -10,6 +10,9 @@ from kvinspect.models.config import Fields
 UNSCALED = ("su", "longrope", "llama3")
 """Kinds of scaling whose factor is in the file's length already."""
 
+YARN = ("yarn", "deepseek_yarn", "deepseek_llama_scaling")
+"""Kinds of which this holds from 0.30 on."""
+
 LAYER_TYPES = frozenset({
     "full_attention", "sliding_attention", "chunked_attention", "linear_attention", "compressed_sparse_attention",
     "heavily_compressed_attention", "attention", "mamba", "conv", "hybrid", "moe", "dense", "sparse",
@@ -32,13 +35,14 @@ def rope_parameters(text: Fields) -> Iterator[Mapping[str, Any]]:
         yield {**part, "rope_type": "default" if kind == "mrope" else kind}
 
 
-def scaled_length(text: Fields, longest: float) -> float:
+def scaled_length(text: Fields, longest: float, yarn_scales: bool) -> float:
     """The longest context with the scaling's factor, in tokens. Gemma 3 has it in its length already."""
     if "gemma3" in text.model_type:
         return longest
     factor: Any = 1.0
+    unscaled = UNSCALED if yarn_scales else UNSCALED + YARN
     for part in rope_parameters(text):
-        if part["rope_type"] not in UNSCALED:
+        if part["rope_type"] not in unscaled:
             factor = part.get("factor", factor)
             if part["rope_type"] == "yarn":
                 longest = _original(text, part)

@@ -21,6 +21,8 @@ class Rules(NamedTuple):
     """Whether FlashAttention's version for an fp8 cache hangs on the head size."""
     large_head_of_flash_attention_4: int = 256
     """The one head size above 128 that version 4 takes on compute capability 10 and up."""
+    yarn_scales: bool = True
+    """Whether YaRN's factor counts from the length that a model was trained for, and is not in its length already."""
     block_of_all_backends: bool = False
     """Whether a block suits the backends of all layers, not of the first alone."""
     block_of_large_fp8_heads: int | None = None

@@ -104,7 +104,7 @@ def settle(
     hybrid = _is_hybrid(model, architecture)
     rule = rules(release.name)
     prefix, chunked = _caching(model, architecture, arguments, hybrid, rule)
-    length = resolve_length(model, shape, arguments)
+    length = resolve_length(model, shape, arguments, rule)
     mode, block = _mamba(architecture, arguments, hybrid, prefix, length, rule)
     backend = arguments.attention_backend
     _check_ranks(model, shape, arguments, architecture)

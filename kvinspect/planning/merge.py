@@ -100,6 +100,8 @@ def _latents(specs: Sequence[AttentionSpec], rules: MergeRules) -> LayerSpec:
         raise _unlike("latent attention stands beside another kind")
     _agree(specs, ("cache_dtype_str", "compress_ratio", "model_version", "indexes_kv_by_block_stride", "marks"))
     _agree(specs, ("view_block_size", "block_stride_alignment", *rules.latent_compared))
+    if first.head_size_v and not rules.latent_has_v:
+        raise _unlike("a latent spec that says head_size_v again differs from what it is merged into")
     return first._replace(
         head_size_v=first.head_size if rules.latent_has_v else 0,
         alignment=None,

@@ -16,6 +16,7 @@ from kvinspect.planning.deployment import Deployment
 from kvinspect.planning.grouping import Grouping, grouped, project
 from kvinspect.planning.inputs import Inputs, inputs_of, registered
 from kvinspect.planning.steps import Steps, steps_of
+from kvinspect.planning.uniform import Specs
 
 
 def plan_document(document: Document, release: Release, setting: Setting) -> PlanAnswer:
@@ -57,6 +58,7 @@ def _sized(answer: PlanAnswer, inputs: Inputs, grouping: Grouping) -> PlanAnswer
     for groups, given in zip(parts, usable, strict=True):
         if groups:
             limits.check_memory(groups, given, deployment, steps)
+    _all_grouped(parts, inputs.workers)
     alone = [_blocks(groups, given, deployment, steps) for groups, given in zip(parts, planned, strict=True)]
     num_blocks = min(alone)
     if grouping.groups and 0 in alone:
@@ -68,6 +70,14 @@ def _sized(answer: PlanAnswer, inputs: Inputs, grouping: Grouping) -> PlanAnswer
         for tensors in [steps.tensors(groups, num_blocks, deployment, steps)]
     ]
     return answer._replace(workers=tuple(workers), num_blocks=num_blocks)
+
+
+def _all_grouped(parts: Sequence[Sequence[KVCacheGroup]], workers: Sequence[Specs]) -> None:
+    """Raises Refused where a layer is in no group, as one that has no latents beside some with a window (0.28)."""
+    for groups, worker in zip(parts, workers, strict=True):
+        if sum(len(group.layer_names) for group in groups) != len(worker):
+            text = "a layer is in no KV cache group"
+            raise Refused("AssertionError", text, function="get_kv_cache_configs", kind="grouping")
 
 
 def _blocks(groups: Sequence[KVCacheGroup], memory: int, deployment: Deployment, steps: Steps) -> int:

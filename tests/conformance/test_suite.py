@@ -84,3 +84,5 @@ def test_an_error_of_the_document_is_a_difference_where_the_engine_answers():
 
 def test_what_the_bridge_cannot_answer_is_told_apart():
     assert judged("align", {}, {"oracle_error": "KeyError: 'x'"}) == ("unanswered", "KeyError: 'x'")
+    short = "stand-in for ModelConfig has no attribute 'get_head_size'"
+    assert judged("align", {}, {"reason": {"type": "AttributeError", "text": short}}) == ("unanswered", short)

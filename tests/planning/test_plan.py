@@ -185,3 +185,30 @@ def test_the_document_of_a_plan_is_placed_as_planned(release):
     ]
     assert {layer["backend"] for layer in aligned["layers"]} == {"FLASH_ATTN", "TRITON_ATTN"}
     assert aligned["sound"] is True
+
+
+@pytest.mark.parametrize(
+    ("release", "outcome"), [("0.25", "AssertionError"), ("0.28", "AssertionError"), ("0.33", None)]
+)
+def test_a_layer_that_no_group_takes_stops_the_engine_after_its_memory_was_found_enough(release, outcome):
+    latent = {"block_size": 16, "num_kv_heads": 1, "head_size": 512, "dtype": "bfloat16"}
+    specs = {
+        "w.0": {"kind": "sliding_window_mla", "sliding_window": 128, **latent},
+        "l.0": {"kind": "mla_attention", **latent},
+        "f.0": full(num_kv_heads=1),
+    }
+    refusal = plan(specs, engine=release).refusal
+    assert (refusal and refusal.type, refusal and refusal.function) == (outcome, outcome and "get_kv_cache_configs")
+    small = plan(specs, 10_000, engine=release).refusal
+    assert small.type == "ValueError"
+
+
+@pytest.mark.parametrize(
+    ("release", "kind"), [("0.27", "mla_attention"), ("0.28", "uniform_type"), ("0.33", "uniform_type")]
+)
+def test_latents_with_a_value_size_of_their_own_are_no_one_spec_from_0_28_on(release, kind):
+    latent = {"kind": "mla_attention", "block_size": 64, "num_kv_heads": 1, "head_size": 512, "dtype": "bfloat16"}
+    assert (
+        plan({"l.0": {**latent, "head_size_v": 64}}, engine=release).to_dict()["groups"][0]["kv_cache_spec"]["kind"]
+        == kind
+    )
