@@ -3,7 +3,8 @@
     python tools/flags.py OUT_DIR
 
 Asked of the parser of the vLLM that this Python imports, as on a machine with a CUDA device. Of a flag: whether it
-takes a value, a list or JSON, its choices, and whether `--no-…` switches it off.
+takes a value, a list or JSON, its choices, the numbers between which the engine's configuration takes it, and whether
+`--no-…` switches it off.
 """
 
 import argparse
@@ -11,11 +12,14 @@ import importlib.util
 import json
 import pathlib
 import sys
+import typing
 
 import pretend
 
 HOMES = ("openai", "launchers", "common")
 """The folders of `vllm/entrypoints` in which releases keep the flags of `vllm serve`, the oldest first."""
+
+BOUNDS = ("gt", "ge", "lt", "le")
 
 
 def parser():
@@ -45,6 +49,23 @@ def facts(action):
     if aliases:
         out["aliases"] = aliases
     return out
+
+
+def checked():
+    """What the configuration classes check after the parser: by field, the bounds and the words that they take."""
+    import vllm.config
+    from vllm.v1.attention.backends.registry import AttentionBackendEnum
+
+    found = {}
+    for cls in vars(vllm.config).values():
+        for name, field in getattr(cls, "__pydantic_fields__", {}).items():
+            limits = {key: getattr(rule, key) for rule in field.metadata for key in BOUNDS if hasattr(rule, key)}
+            found.setdefault(name, {}).update(limits)
+    found.setdefault("attention_backend", {})["names"] = sorted(["auto", *AttentionBackendEnum.__members__])
+    words = typing.get_args(getattr(vllm.config.cache, "CacheDType", None))
+    if words:
+        found.setdefault("kv_cache_dtype", {})["words"] = sorted(words)
+    return {name: facts for name, facts in found.items() if facts}
 
 
 def converter(function):
@@ -78,11 +99,12 @@ def drops_false():
 
 def main(out_dir):
     pretend.be("cuda", "9.0")
-    rows = {}
+    rows, later = {}, checked()
     for action in parser()._actions:
         names = [name for name in action.option_strings if name.startswith("--")]
         if names:
-            rows[names[0]] = facts(action)
+            row = rows[names[0]] = facts(action)
+            row.update(fact for fact in later.get(action.dest, {}).items() if "choices" not in row)
     release = pretend.version()
     lines = ",\n".join(f"  {json.dumps(name)}: {json.dumps(row)}" for name, row in sorted(rows.items()))
     head = f'{{\n "release": {json.dumps(release)},\n "false": "{"dropped" if drops_false() else "negates"}",\n'
