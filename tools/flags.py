@@ -8,7 +8,9 @@ takes a value, a list or JSON, its choices, the numbers between which the engine
 """
 
 import argparse
+import ast
 import importlib.util
+import inspect
 import json
 import pathlib
 import sys
@@ -52,20 +54,40 @@ def facts(action):
 
 
 def checked():
-    """What the configuration classes check after the parser: by field, the bounds and the words that they take."""
+    """What the configuration classes check after the parser: by argument, the bounds and the words that they take."""
     import vllm.config
     from vllm.v1.attention.backends.registry import AttentionBackendEnum
 
-    found = {}
-    for cls in vars(vllm.config).values():
+    found, owners = {}, homes()
+    for cls in {id(cls): cls for cls in vars(vllm.config).values()}.values():
         for name, field in getattr(cls, "__pydantic_fields__", {}).items():
-            limits = {key: getattr(rule, key) for rule in field.metadata for key in BOUNDS if hasattr(rule, key)}
-            found.setdefault(name, {}).update(limits)
+            if owners.get(name, cls.__name__) == cls.__name__:
+                limits = {key: getattr(rule, key) for rule in field.metadata for key in BOUNDS if hasattr(rule, key)}
+                found[name] = looser(found[name], limits) if name in found else limits
     found.setdefault("attention_backend", {})["names"] = sorted(["auto", *AttentionBackendEnum.__members__])
     words = typing.get_args(getattr(vllm.config.cache, "CacheDType", None))
-    if words:
-        found.setdefault("kv_cache_dtype", {})["words"] = sorted(words)
+    found.setdefault("kv_cache_dtype", {}).update({"words": sorted(words)} if words else {})
     return {name: facts for name, facts in found.items() if facts}
+
+
+def homes():
+    """The configuration class from which an argument of the engine has its default, where it says so."""
+    from vllm.engine import arg_utils
+
+    (cls,) = ast.parse(inspect.getsource(arg_utils.EngineArgs)).body
+    found = {}
+    for line in cls.body:
+        match getattr(line, "value", None):
+            case ast.Attribute(ast.Name(owner), field) | ast.Call(args=[ast.Name(owner), ast.Constant(field)]):
+                if isinstance(line, ast.AnnAssign) and line.target.id == field:
+                    found[field] = owner
+    return found
+
+
+def looser(a, b):
+    """The bounds of two fields of one name: which of them the flag's value reaches is not said."""
+    ends = {"gt": min, "ge": min, "lt": max, "le": max}
+    return {key: ends[key](a[key], b[key]) for key in a.keys() & b.keys()}
 
 
 def converter(function):
@@ -90,8 +112,6 @@ def takes(action):
 
 def drops_false():
     """Whether a config file's `key: false` is dropped, or read as `--no-key`."""
-    import inspect
-
     from vllm.utils.argparse_utils import FlexibleArgumentParser
 
     return "--no-" not in inspect.getsource(FlexibleArgumentParser.load_config_file)

@@ -181,6 +181,7 @@ def own_views(cache: Cache) -> None:
     else:
         _check_allocated(cache)
         with stage("reshape", "_reshape_kv_cache"):
+            cache.shaper = _beside_states(cache)
             for group in cache.flat:
                 if rules.has_views(group.kv_cache_group_id, len(cache.kernel_block_sizes)):
                     _view_group(cache, group)
@@ -206,19 +207,23 @@ def _check_allocated(cache: Cache) -> None:
 
 
 def _reshaper(cache: Cache) -> reshape.Reshaper:
-    shaper = reshape.Reshaper(
+    return reshape.Reshaper(
         rules=cache.release.reshape,
         layout=cache.layout,
         cache_dtype=cache.document.model.cache_dtype,
         kernel_block_sizes=cache.kernel_block_sizes,
         value_sizes=cache.value_sizes,
     )
+
+
+def _beside_states(cache: Cache) -> reshape.Reshaper:
+    """With the layers whose blocks keep to pages. Asks every backend for its shape, which may be what it refuses."""
     if not cache.release.page_aligned_step:
-        return shaper
+        return cache.shaper
     known = [group for group in cache.flat if group.kv_cache_group_id < len(cache.kernel_block_sizes)]
     states = [group for group in cache.flat if not isinstance(group.spec, AttentionSpec)]
-    beside = reshape.kv_first_beside_mamba([*known, *states], cache.tensors, shaper.block_dim)
-    return shaper._replace(page_aligned=beside)
+    beside = reshape.kv_first_beside_mamba([*known, *states], cache.tensors, cache.shaper.block_dim)
+    return cache.shaper._replace(page_aligned=beside)
 
 
 def _view_group(cache: Cache, group: AttentionGroup) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import operator
 import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -29,16 +30,31 @@ def _wrong(entry: Entry) -> str:
         return _list(flag, value)
     if isinstance(value, (bool, dict)):
         return ""
-    return _not_chosen(flag, value) or _read(flag, value)
+    return _not_chosen(flag, value) or _read(flag, value) or _outside(flag, value)
 
 
 def _not_chosen(flag: Mapping[str, Any], value: object) -> str:
-    choices = flag.get("choices")
-    if not choices or str(value) in choices:
+    named = str(value).upper() in map(str.upper, flag.get("names", ()))
+    choices = flag.get("choices") or flag.get("words") or flag.get("names")
+    if not choices or named or str(value) in choices:
         return ""
     near = nearest(str(value), choices)
     hint = f"; did you mean {near}?" if near else ""
     return f"expected one of {', '.join(choices)}, found {shown(value)}{hint}"
+
+
+def _outside(flag: Mapping[str, Any], value: object) -> str:
+    """A number that the parser takes, and the engine's configuration does not."""
+    bounds = [(key, flag[key]) for key in _WITHIN if key in flag]
+    try:
+        number = float(str(value)) if bounds else 0.0
+    except ValueError:
+        return ""
+    # Not a number is within no bounds.
+    if all(_WITHIN[key][1](number, bound) for key, bound in bounds):
+        return ""
+    words = " and ".join(f"{_WITHIN[key][0]} {bound:g}" for key, bound in bounds)
+    return f"expected a number {words}, found {shown(value)}"
 
 
 def _list(flag: Mapping[str, Any], value: list[object]) -> str:
@@ -84,6 +100,12 @@ def _size(word: str) -> None:
 _SHORT = re.compile(r"\d+(?:\.\d+)?[kmgt]|\d+[KMGT]")
 _SHORT_NUMBER = re.compile(r"(?<=[:,\[\s])\d+(?:\.\d+)?[kKmMgGtT](?=[\s,\]}])")
 _BRACED = re.compile(r"\s*\{.*\}\s*", re.DOTALL)
+_WITHIN: Mapping[str, tuple[str, Callable[[float, float], bool]]] = {
+    "gt": ("above", operator.gt),
+    "ge": ("from", operator.ge),
+    "lt": ("below", operator.lt),
+    "le": ("up to", operator.le),
+}
 _NUMBERS: dict[str, tuple[str, Callable[[str], object]]] = {
     "int": ("an integer", int),
     "float": ("a number", float),
