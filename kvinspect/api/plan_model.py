@@ -10,15 +10,19 @@ from kvinspect.api.asking import load
 from kvinspect.api.plan import plan
 from kvinspect.api.specs import load_model, specs
 from kvinspect.models.answer import SpecsAnswer, as_served, scheduler_defaults
-from kvinspect.models.arguments import engine_arguments
+from kvinspect.models.arguments import argument, engine_arguments
 from kvinspect.models.config import Model
-from kvinspect.models.memory import DEFAULT_UTILISATION, Memory, estimated, parse_size
+from kvinspect.models.memory import DEFAULT_UTILISATION, Memory, estimated, parse_memory, parse_size, parse_utilisation
 from kvinspect.models.stages import planning_document
 from kvinspect.models.weights import Weights, weights_of
 from kvinspect.planning.answer import BackendChoice, ModelOrigin, PlanAnswer
 from kvinspect.planning.sweep import Axis, SweepAnswer, point_of, points
 
 Progress = Callable[[int, int], None]
+
+
+RANKS = ("tensor_parallel_size", "pipeline_parallel_size")
+"""Arguments among whose ranks weights are divided."""
 
 
 class NoMemory(ValueError):
@@ -82,6 +86,8 @@ def plan_model(
     """
     memory = Memory(memory, "given") if isinstance(memory, int) else memory
     loaded = model if isinstance(model, Model) else load_model(model)
+    written = engine_args if isinstance(engine_args, Mapping) else {}
+    loaded = loaded.overridden(argument(written, "hf_overrides"))
     arguments = engine_arguments(engine_args)
     stages = tuple(
         as_served(
@@ -97,7 +103,6 @@ def plan_model(
         )
         for stage in range(arguments.pipeline_parallel_size)
     )
-    written = engine_args if isinstance(engine_args, Mapping) else {}
     found = plan(load(planning_document(stages, memory.size, written), loaded.name))
     return ModelPlan(stages, memory, found)
 
@@ -112,10 +117,12 @@ class Budget(NamedTuple):
 
 def memory_of(budget: Budget, arguments: Mapping[str, Any], folder: pathlib.Path | None) -> Memory:
     """Bytes for the cache of one worker. Raises NoMemory where nothing says how much, ValueError for no size."""
-    exact = budget.available or arguments.get("kv_cache_memory_bytes")
+    written = arguments.get("kv_cache_memory_bytes")
+    exact = None if written is None else parse_size(str(written))
+    exact = exact if budget.available is None else parse_memory(budget.available)
     if exact is not None:
-        gpu = parse_size(budget.gpu) if budget.gpu is not None else None
-        return Memory(parse_size(str(exact)), "given", gpu=gpu)
+        gpu = parse_memory(budget.gpu) if budget.gpu is not None else None
+        return Memory(exact, "given", gpu=gpu)
     if budget.gpu is not None:
         return _estimate(budget, arguments, folder)
     if arguments.get("num_gpu_blocks_override") is not None:
@@ -129,14 +136,19 @@ def memory_of(budget: Budget, arguments: Mapping[str, Any], folder: pathlib.Path
 def _estimate(budget: Budget, arguments: Mapping[str, Any], folder: pathlib.Path | None) -> Memory:
     assert budget.gpu is not None
     if budget.weights is not None:
-        weights: Weights | None = Weights(parse_size(budget.weights), "as given")
+        weights: Weights | None = Weights(parse_memory(budget.weights), "as given")
     else:
         weights = weights_of(folder) if folder else None
     if weights is None:
-        raise NoMemory("an estimate needs the weights: give --weights 140GiB, or a folder with safetensors files")
-    ranks = int(arguments.get("tensor_parallel_size") or 1) * int(arguments.get("pipeline_parallel_size") or 1)
-    share = float(arguments.get("gpu_memory_utilization") or DEFAULT_UTILISATION)
-    return estimated(parse_size(budget.gpu), share, weights, ranks)
+        raise NoMemory(
+            "an estimate needs the weights: give --weights and their size (two bytes a parameter of bfloat16, so 16GB "
+            "for 8B), or a folder with safetensors files"
+        )
+    ranks = engine_arguments({name: arguments[name] for name in RANKS if arguments.get(name) is not None})
+    utilisation = arguments.get("gpu_memory_utilization")
+    share = DEFAULT_UTILISATION if utilisation is None else parse_utilisation(utilisation)
+    number = ranks.tensor_parallel_size * ranks.pipeline_parallel_size
+    return estimated(parse_memory(budget.gpu), share, weights, number)
 
 
 def sweep(

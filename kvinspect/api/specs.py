@@ -10,7 +10,7 @@ from kvinspect.engine import releases
 from kvinspect.engine.refusal import Refused, Unknown
 from kvinspect.engine.situation import DEFAULT_CAPABILITY
 from kvinspect.models.answer import SpecsAnswer
-from kvinspect.models.arguments import SOURCE, EngineArguments, engine_arguments
+from kvinspect.models.arguments import SOURCE, EngineArguments, argument, engine_arguments
 from kvinspect.models.config import Model, Origin, load_model
 from kvinspect.models.stages import stage_of
 
@@ -35,6 +35,8 @@ def specs(
     stop the engine before it has layers.
     """
     loaded = model if isinstance(model, Model) else load_model(model)
+    if isinstance(engine_args, Mapping):
+        loaded = loaded.overridden(argument(engine_args, "hf_overrides"))
     arguments = engine_arguments(engine_args)
     if not 0 <= stage < arguments.pipeline_parallel_size:
         raise ValueError(f"stage is a number below pipeline_parallel_size ({arguments.pipeline_parallel_size})")

@@ -14,7 +14,7 @@ from kvinspect.engine.situation import DEFAULT_CAPABILITY
 from kvinspect.lint.planned import planned
 from kvinspect.lint.subject import Planned
 from kvinspect.models.answer import SpecsAnswer, as_served
-from kvinspect.models.arguments import engine_arguments
+from kvinspect.models.arguments import argument, engine_arguments
 from kvinspect.models.config import Model
 from kvinspect.models.memory import parse_size
 from kvinspect.models.stages import planning_document, stage_of
@@ -69,9 +69,10 @@ def subjects(file: ModelFile, release: Release) -> tuple[ModelSubject, Planned]:
     """The stages of the model, and the cache that they become. Raises DocumentError where the engine stops before."""
     try:
         arguments = engine_arguments(file.arguments)
+        model = file.model.overridden(argument(file.arguments, "hf_overrides"))
         device = (file.platform, file.capability or DEFAULT_CAPABILITY[file.platform])
         stages = tuple(
-            as_served(stage_of(file.model, release, release.version, device, arguments, stage))
+            as_served(stage_of(model, release, release.version, device, arguments, stage))
             for stage in range(arguments.pipeline_parallel_size)
         )
         document = planning_document(stages, _memory(file.arguments), file.arguments)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import pathlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from functools import cache
 from typing import Any
@@ -12,6 +12,8 @@ from typing import Any
 from kvinspect.document.limits import MAX_INT
 from kvinspect.document.numbers import human_number
 from kvinspect.document.problem import DocumentError, Problem, nearest, shown
+from kvinspect.engine import catalogue
+from kvinspect.engine.catalogue import flags
 
 SOURCE = "<engine arguments>"
 """What the arguments are called in messages."""
@@ -89,9 +91,10 @@ MAX_RANKS = 4096
 
 @cache
 def _others() -> frozenset[str]:
-    """Arguments of vLLM that change nothing here."""
+    """Arguments of vLLM that change nothing here, those of its server among them."""
     text = (pathlib.Path(__file__).parent / "engine_arguments.json").read_text(encoding="utf-8")
-    return frozenset(json.loads(text))
+    served = {name.replace("-", "_") for version in catalogue.versions() for name in flags.read(version).by_name}
+    return frozenset(json.loads(text)) | served
 
 
 def engine_arguments(given: Mapping[str, Any] | EngineArguments | None) -> EngineArguments:
@@ -102,8 +105,9 @@ def engine_arguments(given: Mapping[str, Any] | EngineArguments | None) -> Engin
     """
     if isinstance(given, EngineArguments):
         return given
-    named = _flattened({str(name).replace("-", "_"): value for name, value in (given or {}).items()})
-    problems: list[Problem] = []
+    written = {str(name).replace("-", "_"): value for name, value in (given or {}).items()}
+    problems = [problem._replace(source=SOURCE) for problem in _nested(written)]
+    named = _flattened(written)
     found: dict[str, Any] = {}
     for name, value in named.items():
         if name in _DEFAULTS:
@@ -111,13 +115,38 @@ def engine_arguments(given: Mapping[str, Any] | EngineArguments | None) -> Engin
         elif name in _others():
             problem = None
         else:
-            near = nearest(name, [*_DEFAULTS, *_others()])
+            near = nearest(name, [*_DEFAULTS, *(other for other in _others() if not other.startswith("_"))])
             problem = Problem((name,), message="vLLM has no such argument", nearest=near, kind="unknown-key")
         if problem is not None:
             problems.append(problem._replace(source=SOURCE))
     if problems:
         raise DocumentError(problems)
     return EngineArguments(**found)
+
+
+def argument(given: Mapping[str, Any], name: str) -> Any:
+    """An argument by its Python name, None where it is not given."""
+    return given.get(name, given.get(name.replace("_", "-")))
+
+
+_OBJECTS = ("speculative_config", "attention_config", "compilation_config", "kv_transfer_config")
+
+
+def _nested(written: Mapping[str, Any]) -> Iterator[Problem]:
+    """Configurations that are no JSON object, where one is needed."""
+    for name in _OBJECTS:
+        value = written.get(name)
+        if (
+            value is not None
+            and not isinstance(value, Mapping)
+            and not (name == "compilation_config" and _level(value))
+        ):
+            yield Problem((name,), expected="a JSON object", found=shown(value))
+
+
+def _level(value: Any) -> bool:
+    """A level of compilation, which stands for an object."""
+    return str(value).isdigit()
 
 
 def _flattened(named: dict[str, Any]) -> dict[str, Any]:
@@ -165,12 +194,13 @@ def _flag(name: str, value: Any) -> bool:
 
 
 def _number(name: str, value: Any) -> int:
-    if name == "max_model_len" and value == "auto":
+    if name == "max_model_len" and isinstance(value, str) and value.lower() in ("auto", "-1"):
         return -1
     number: Any = human_number(value) if isinstance(value, str) else value
     most = MAX_RANKS if name.endswith("_parallel_size") else MAX_INT
     if type(number) is not int or not _NUMBERS[name] <= number <= most or (name == "max_model_len" and number == 0):
-        raise ValueError(f"a whole number from {_NUMBERS[name]} on" + (f" up to {most}" if most == MAX_RANKS else ""))
+        least = "1 on, or -1 for auto" if name == "max_model_len" else f"{_NUMBERS[name]} on"
+        raise ValueError(f"a whole number from {least}" + (f" up to {most}" if most == MAX_RANKS else ""))
     return int(number)
 
 

@@ -237,6 +237,15 @@ class Model:
         """The same model with some fields set, wherever in the file they stand."""
         return Model(self.source, self._beside, **values)
 
+    def overridden(self, overrides: Any) -> Model:
+        """The model under `--hf-overrides`, whose nested objects add to those of the file. Raises DocumentError."""
+        if overrides in (None, {}):
+            return self
+        if not isinstance(overrides, Mapping):
+            problem = Problem(("hf_overrides",), expected="a JSON object", found=shown(overrides))
+            raise DocumentError([problem._replace(source="<engine arguments>")])
+        return Model(self.source._replace(value=_merged(self.source.value, overrides)), self._beside)
+
     @property
     def name(self) -> str:
         """What the file is called in messages."""
@@ -265,6 +274,11 @@ class Model:
         for fields in parts:
             if fields is not None:
                 yield from (value for key in ("dtype", "torch_dtype") if (value := fields.get(key)) is not None)
+
+
+def _merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+    both = (key for key, value in above.items() if isinstance(value, Mapping) and isinstance(below.get(key), Mapping))
+    return {**below, **above, **{key: _merged(below[key], above[key]) for key in both}}
 
 
 def load_model(origin: Origin) -> Model:

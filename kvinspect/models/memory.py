@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from math import ceil
+from fractions import Fraction
+from math import ceil, nan
 from typing import NamedTuple
 
 from kvinspect.models.weights import Weights
@@ -11,6 +12,9 @@ from kvinspect.models.weights import Weights
 LEFT_OUT = "activations, CUDA graphs, communication buffers and what other processes use are left out"
 DEFAULT_UTILISATION = 0.92
 """`--gpu-memory-utilization`, 0.25 to 0.33."""
+
+LEAST_MEMORY = 1 << 20
+"""Bytes below which a memory without a unit is taken for a slip."""
 
 _SIZE = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,15})?) *([KMGT]i?B?|[kmgt]B?|B)?")
 _UNITS = {"K": 1, "M": 2, "G": 3, "T": 4}
@@ -41,7 +45,26 @@ def parse_size(text: str) -> int:
             raise ValueError(f"expected whole bytes, found {text!r}")
         return int(number)
     decimal = unit.endswith("B") and "I" not in unit
-    return int(float(number) * (1000 if decimal else 1024) ** _UNITS[unit[0]])
+    return int(Fraction(number) * (1000 if decimal else 1024) ** _UNITS[unit[0]])
+
+
+def parse_memory(text: str) -> int:
+    """As `parse_size`, for a device's memory: a few bytes are a unit forgotten. Raises ValueError."""
+    size = parse_size(text)
+    if size < LEAST_MEMORY and text.strip().isdigit() and size > 0:
+        raise ValueError(f"{text.strip()} bytes of memory hold no model; did you mean {text.strip()}GiB?")
+    return size
+
+
+def parse_utilisation(value: object) -> float:
+    """The share of a GPU that the engine may use. Raises ValueError for what is not above 0 and up to 1."""
+    try:
+        share = float(str(value))
+    except ValueError:
+        share = nan
+    if not 0 < share <= 1:
+        raise ValueError(f"gpu_memory_utilization: expected a number above 0 and up to 1, found {value}")
+    return share
 
 
 def estimated(gpu: int, utilisation: float, weights: Weights, ranks: int) -> Memory:

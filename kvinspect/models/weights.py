@@ -40,7 +40,7 @@ def _total(index: pathlib.Path) -> int | None:
         total = json.loads(index.read_text(encoding="utf-8"))["metadata"]["total_size"]
     except (ValueError, KeyError, TypeError):
         return None
-    return int(total) if isinstance(total, (int, float)) and total > 0 else None
+    return int(total) if isinstance(total, (int, float)) and 0 < total < 1 << 60 else None
 
 
 def _data_bytes(file: pathlib.Path) -> int:
@@ -55,4 +55,6 @@ def _data_bytes(file: pathlib.Path) -> int:
         ends = [int(entry["data_offsets"][1]) for name, entry in header.items() if name != "__metadata__"]
     except (ValueError, KeyError, TypeError, IndexError, AttributeError):
         raise ValueError(f"{file.name} is no safetensors file: its header cannot be read") from None
-    return max(ends, default=0)
+    if not ends:
+        raise ValueError(f"{file.name} holds no tensors")
+    return max(ends)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from kvinspect.document.fold import fold_names
 from kvinspect.engine.specs import UniformTypeSpecs, reported_kind
-from kvinspect.planning.answer import ModelOrigin, PlanAnswer, PlannedGroup
+from kvinspect.planning.answer import Capacity, ModelOrigin, PlanAnswer, PlannedGroup
 from kvinspect.report.fold import human_bytes, title_of
 from kvinspect.report.page import Block, Heading, Item, Page, Paragraph, Span, Spans, Table, cell, spans
 
@@ -137,7 +137,12 @@ def _capacity(answer: PlanAnswer) -> Iterable[Block]:
     yield Paragraph(spans("At start-up the engine logs:"))
     for line in answer.log_lines:
         yield Item(">", spans(line))
-    yield Paragraph(
-        spans(Span(f"{found.num_tokens:,} tokens are {found.max_concurrency:.2f} times {longest:,}", "dim"))
-        + spans(Span(", not the size of a pool.", "dim"))
-    )
+    yield Paragraph(spans(Span(_meaning(found, longest, answer.num_blocks or 0), "dim")))
+
+
+def _meaning(found: Capacity, longest: int, blocks: int) -> str:
+    """What the tokens of the engine's line are; where groups differ, blocks times tokens is another number."""
+    if found.num_tokens == found.pool_tokens:
+        text = f"requests at once times {longest:,}; of this model {blocks:,} blocks hold as many"
+        return f"{found.num_tokens:,} tokens are {text}."
+    return f"{found.num_tokens:,} tokens are {found.max_concurrency:.2f} times {longest:,}, not the size of a pool."

@@ -34,7 +34,12 @@ def test_a_request_that_does_not_fit_is_found_at_its_length(findings):
 
 
 def test_pages_that_cannot_be_made_alike_are_found_at_the_layers(findings):
-    assert findings(FULL, window(96)) == [("KV404", 5)]
+    layers = [layer.replace("FLASH_ATTN", "ROCM_ATTN") for layer in (FULL, window(96))]
+    assert findings(*layers, head="platform: rocm\n" + HEAD) == [("KV404", 6)]
+
+
+def test_pages_that_are_padded_are_found_at_the_layer_that_loses_by_it(findings):
+    assert findings(FULL, window(96)) == [("KV403", 6)]
 
 
 def test_what_rules_say_of_a_group_stands_at_its_layers(findings):

@@ -37,6 +37,16 @@ def codes(text, tmp_path, engine="0.27"):
         ("max-model-len: true", [("KV004", 1)]),
         ("max-model-length: 4096\nblock-size: 16", [("KV005", 1)]),
         ("kv-cache-dtype: fp9", [("KV007", 1)]),
+        ("max-model-len: -1", []),
+        ("max-model-len: -2", [("KV007", 1)]),
+        ("gpu-memory-utilization: 1", []),
+        ("gpu-memory-utilization: 1.5", [("KV007", 1)]),
+        ("gpu-memory-utilization: nan", [("KV007", 1)]),
+        ("max-num-seqs: 0", [("KV007", 1)]),
+        ("tensor-parallel-size: -1", [("KV007", 1)]),
+        ("attention-backend: flash_attn", []),
+        ("attention-backend: auto", []),
+        ("attention-backend: FLASHATTN", [("KV007", 1)]),
         ("tensor-parallel-size: two\nblock-size: 16", [("KV007", 1)]),
         ("compilation-config: '{\"mode\": 3'\nblock-size: 16", [("KV007", 1)]),
         ("limit-mm-per-prompt: image=4\nblock-size: 16", [("KV007", 1)]),
@@ -119,3 +129,8 @@ def test_files_of_other_kinds_are_told_apart(name, tmp_path):
 def test_config_json_files_are_recognised():
     kinds = {kvinspect.lint(path, settings=Settings()).kind for path in sorted((SHARED / "hf_configs").glob("*.json"))}
     assert kinds == {"model"}
+
+
+def test_words_that_a_later_check_of_the_engine_refuses(tmp_path):
+    assert codes("kv-cache-dtype: fp9", tmp_path, engine="0.33") == [("KV007", 1)]
+    assert codes("kv-cache-dtype: fp8", tmp_path, engine="0.33") == []

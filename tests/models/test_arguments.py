@@ -15,6 +15,22 @@ def test_what_vllm_has_beside_is_let_pass():
     assert engine_arguments({"trust_remote_code": True, "seed": 3}) == EngineArguments()
 
 
+@pytest.mark.parametrize("name", ["port", "host", "api_key", "enable-auto-tool-choice", "tool_call_parser", "headless"])
+def test_flags_of_the_server_are_let_pass(name):
+    assert engine_arguments({name: "8000"}) == EngineArguments()
+
+
+@pytest.mark.parametrize("value", ["auto", "AUTO", "-1", -1])
+def test_a_length_that_is_found_by_the_engine(value):
+    assert engine_arguments({"max_model_len": value}).max_model_len == -1
+
+
+@pytest.mark.parametrize("value", ["{", "[]", [], 3, True])
+def test_a_nested_configuration_that_is_no_object(value):
+    with pytest.raises(kvinspect.DocumentError, match="speculative_config: expected a JSON object"):
+        engine_arguments({"speculative_config": value})
+
+
 def test_nested_configurations():
     nested = {
         "speculative_config": {"method": "mtp", "num_speculative_tokens": 2},

@@ -88,7 +88,7 @@ def test_where_the_language_model_lies(where):
 )
 def test_scaling_of_the_longest_context(scaling, length):
     text = text_of(rope_scaling=scaling)
-    assert scaled_length(text, 1024) == length
+    assert scaled_length(text, 1024, yarn_scales=True) == length
 
 
 def test_long_rope_starts_with_the_length_that_it_was_trained_for():
@@ -120,3 +120,16 @@ def test_fields_that_are_set_win():
     assert isinstance(text, Fields)
     assert text.having(head_dim=16).head_dim == 16
     assert text.head_dim == 64
+
+
+def test_overrides_add_to_nested_objects():
+    model = load_model({"architectures": ["A"], "text_config": {"num_hidden_layers": 4, "hidden_size": 64}})
+    found = model.overridden({"architectures": ["B"], "text_config": {"num_hidden_layers": 2}})
+    assert (list(found.architectures), found.text.count("num_hidden_layers"), found.text.count("hidden_size")) == (
+        ["B"],
+        2,
+        64,
+    )
+    assert list(model.architectures) == ["A"]
+    with pytest.raises(kvinspect.DocumentError, match="hf_overrides: expected a JSON object"):
+        model.overridden("word")

@@ -5,7 +5,7 @@ import struct
 
 import pytest
 
-from kvinspect.models.memory import estimated, parse_size
+from kvinspect.models.memory import estimated, parse_memory, parse_size, parse_utilisation
 from kvinspect.models.weights import Weights, weights_of
 
 
@@ -58,3 +58,19 @@ def test_an_estimate_says_what_it_leaves_out():
     assert memory.size == (72 << 30) - (8 << 30)
     assert not memory.exact
     assert "left out" in memory.how
+
+
+@pytest.mark.parametrize("text", ["80", "1048575"])
+def test_a_memory_without_its_unit(text):
+    with pytest.raises(ValueError, match=f"did you mean {text}GiB"):
+        parse_memory(text)
+
+
+@pytest.mark.parametrize("value", ["0", "-1", "1.01", "nan", "1e400", "foo", "", None])
+def test_shares_of_a_gpu_that_there_cannot_be(value):
+    with pytest.raises(ValueError, match="above 0 and up to 1"):
+        parse_utilisation(value)
+
+
+def test_decimal_sizes_are_exact():
+    assert parse_size("16.4GB") == 16_400_000_000

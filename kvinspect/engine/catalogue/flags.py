@@ -14,7 +14,7 @@ class Flags(NamedTuple):
     """The flags of a release: what each takes (`nothing`, `int`, `float`, `size`, `list`, `json`, `value`).
 
     `optional` ones may stand without a value, and `auto` ones take that word as well. What the parser lets through and
-    the engine's configuration refuses: `gt`, `ge`, `lt`, `le` are bounds, `words` the only words, `names` those in any case.
+    the engine's configuration refuses: `gt`, `ge`, `lt`, `le` are bounds, `words` the only words, `names` in any case.
     """
 
     release: str

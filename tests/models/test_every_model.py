@@ -1,0 +1,33 @@
+"""Every real model's config.json, planned for each release; what is planned is a document that `align` takes."""
+
+import pytest
+
+import kvinspect
+from conftest import SHARED
+from kvinspect.engine.catalogue import versions
+from kvinspect.models.memory import Memory
+from kvinspect.models.registry import FOLDER
+from kvinspect.planning.inspection import inspection_document
+
+CONFIGS = sorted((SHARED / "hf_configs").glob("*.json"))
+REFUSED = ("takes a cache of fp8 only", "no attention backend of cuda 9.0 takes the layers")
+"""What the engine says of some of them on a Hopper with the cache that a model asks for."""
+
+
+def test_each_release_of_the_catalogue_has_its_models():
+    assert {f"{version}.json" for version in versions()} <= {path.name for path in FOLDER.glob("*.json")}
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize("engine", ["0.27", "0.29", "0.30", "0.33"])
+@pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
+def test_a_plan_can_be_aligned(path, engine):
+    try:
+        found = kvinspect.plan_model(path, Memory(100 << 30, "given"), engine=engine)
+    except kvinspect.DocumentError as error:
+        assert any(words in str(error) for words in REFUSED)
+        return
+    assert found.plan.refusal is None
+    answer = kvinspect.align(inspection_document(found.plan))
+    assert answer.refusal is None
+    assert answer.sound
