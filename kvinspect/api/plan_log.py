@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-import pathlib
+import io
 import sys
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple, TextIO
 
 from kvinspect.api.plan_model import ModelPlan
+from kvinspect.document.problem import DocumentError, Mark, Problem
 from kvinspect.engine import releases
+from kvinspect.engine.answer import refusal_dict
 from kvinspect.engine.refusal import Unknown
 from kvinspect.models.memory import Memory
 from kvinspect.planning.log_comparison import Compared, comparison, memory_range
-from kvinspect.planning.start_up_log import StartUpLog, read_start_up_log
+from kvinspect.planning.start_up_log import MAX_LINE, StartUpLog, read_start_up_log
+
+MAX_LOG = 64 << 20
+"""Characters of a log that are read: what an engine logs at its start is far less."""
 
 
 class LogAnswer(NamedTuple):
@@ -29,30 +34,80 @@ class LogAnswer(NamedTuple):
 
     def to_dict(self) -> dict[str, Any]:
         """The answer as JSON."""
-        compared = {"compared": [row.to_dict() for row in self.rows]} if self.plan else {}
+        compared = {"compared": [row.to_dict() for row in self.rows], "plan": _plan(self.plan)} if self.plan else {}
         return {"schema_version": 1, "log": self.log.to_dict(), **compared}
 
 
+def _plan(found: ModelPlan) -> dict[str, Any]:
+    """The plan in short: the release that it is of, the memory in bytes, and why the engine refuses, if it does."""
+    refusal = found.plan.refusal
+    error = {"stage": refusal.stage, **refusal_dict(refusal)} if refusal else None
+    setting = found.plan.setting
+    return {"engine": setting.engine, "release": setting.release, "memory": found.memory._asdict(), "error": error}
+
+
 def read_log(name: str) -> StartUpLog:
-    """The log in a file, or on standard input (`-`). Raises OSError where the file cannot be read."""
-    if name == "-":
-        return read_start_up_log(sys.stdin, "standard input")
-    with pathlib.Path(name).open(encoding="utf-8", errors="replace") as lines:
-        return read_start_up_log(lines, name)
+    """The log in a file, or on standard input (`-`).
+
+    Raises DocumentError where it cannot be read, is too large, or tells nothing of the KV cache.
+    """
+    source = "standard input" if name == "-" else name
+    try:
+        with _opened(name) as stream:
+            log = read_start_up_log(_lines(stream, source), source)
+    except OSError as error:
+        raise _failed(source, message=f"cannot be read: {error.strerror or error}", kind="unreadable") from None
+    if not log.lines:
+        expected = "a start-up log of vLLM, 0.19 or later"
+        raise _failed(source, expected=expected, found="no line that tells of the KV cache")
+    return log
+
+
+def _opened(name: str) -> TextIO:
+    """The text of a log; a byte that is not UTF-8 spoils no more than its own line."""
+    if name != "-":
+        return open(name, encoding="utf-8", errors="replace")
+    if sys.stdin is None:
+        raise OSError("standard input is closed")
+    return io.TextIOWrapper(sys.stdin.buffer, encoding="utf-8", errors="replace")
+
+
+def _lines(stream: TextIO, source: str) -> Iterator[str]:
+    """The lines, cut to what is looked at: neither an endless line nor an endless file is held."""
+    read, whole = 0, True
+    while piece := stream.readline(MAX_LINE + 1):
+        read += len(piece)
+        if read > MAX_LOG:
+            raise _failed(source, expected=f"at most {MAX_LOG} characters of a log", found="more", kind="limit")
+        if whole:
+            yield piece
+        whole = piece.endswith("\n")
+
+
+def _failed(source: str, **what: Any) -> DocumentError:
+    return DocumentError([Problem((), source=source, **what)])
 
 
 def release_in(log: StartUpLog) -> str | None:
-    """The release of a log where its rules are known, else None."""
-    try:
-        return releases.known(log.release) if log.release else None
-    except Unknown:
+    """The release whose rules a log is held against, None where the log does not tell.
+
+    A build's suffix (`0.27.1+cpu`) makes no other release. Raises DocumentError for a release that is not known.
+    """
+    if not log.release:
         return None
+    try:
+        return releases.known(log.release.partition("+")[0])
+    except Unknown as unknown:
+        hint = "--engine RELEASE holds the log against the plan of another release"
+        mark = Mark(log.of("release")[-1].number, 1)
+        what = {"expected": unknown.expected, "found": f"vLLM {log.release}", "hint": hint, "kind": unknown.kind}
+        raise _failed(log.source, mark=mark, **what) from None
 
 
 def against_plan(log: StartUpLog, plan: Callable[[Memory], ModelPlan], given: Memory | None) -> LogAnswer:
     """The log against the plan with the memory that it tells of, or with what was `given`.
 
-    Raises ValueError where neither says how much memory there is.
+    Raises ValueError where neither says how much memory there is, or the log has no number that a plan has.
     """
     found = memory_range(log)
     if given is not None:
@@ -62,4 +117,7 @@ def against_plan(log: StartUpLog, plan: Callable[[Memory], ModelPlan], given: Me
         low, high = (plan(Memory(size, how, exact=False)) for size in found)
     else:
         raise ValueError("the log does not say how much memory there is for the cache; give it")
-    return LogAnswer(log, high, comparison(log, low.plan, high.plan))
+    rows = comparison(log, low.plan, high.plan)
+    if not rows:
+        raise ValueError(f"{log.source}: expected a line with the size of the KV cache to hold against the plan")
+    return LogAnswer(log, high, rows)

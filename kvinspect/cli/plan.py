@@ -103,6 +103,7 @@ def plan(
     show = _Show(how or by_ending(output, ENDINGS, Kind.table), output, all_layers, quiet, color)
     try:
         if log is not None:
+            _only_of_a_log(show, sweep, (platform != "cuda", engine, capability, available, gpu, weights), words)
             clean = _logged(log, words or [], engine, (platform, capability), Budget(available, gpu, weights), show)
         else:
             asked = _asked(words or [], engine, platform, capability, Budget(available, gpu, weights))
@@ -262,6 +263,25 @@ def _logged(
         given = asked.memory(arguments) if any(budget) or "kv_cache_memory_bytes" in arguments else None
         answer = logs.against_plan(log, plan, given)
     if show.output or not show.quiet:
-        kind = Format(show.kind.value) if show.kind.value in Format.__members__ else Format.table
-        Report([answer], lambda _: report.compared_page(answer.log, answer.rows)).emit(kind, show.output, show.color)
+        planned, memory = (answer.plan.plan, answer.plan.memory.how) if answer.plan else (None, "")
+        shown = Report([answer], lambda _: report.compared_page(answer.log, planned, memory, answer.rows))
+        shown.emit(Format(show.kind.value), show.output, show.color)
     return answer.clean
+
+
+def _only_of_a_log(
+    show: _Show, sweep: Sequence[str] | None, of_a_plan: Sequence[str | bool | None], words: Sequence[str] | None
+) -> None:
+    """Raises BadParameter for what a log has no use for, rather than leave it out unsaid."""
+    if sweep:
+        raise bad_call("--sweep cannot go with --log: a log is of one start", "--sweep")
+    if show.kind.value not in Format.__members__:
+        formats = ", ".join(Format)
+        raise bad_call(
+            f"--format {show.kind.value}, or the --output FILE that asks for it, cannot go with --log, which is shown "
+            f"as {formats}; a .yaml file takes -f yaml",
+            "--format",
+        )
+    if not words and any(of_a_plan):
+        text = "--engine, --platform, --device-capability and sizes are of a plan: name the model to hold --log against"
+        raise bad_call(text, "--log")

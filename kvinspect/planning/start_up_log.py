@@ -102,6 +102,12 @@ class StartUpLog(NamedTuple):
         return {worker: gib for worker, gib in found.items() if isinstance(gib, Decimal)}
 
     @property
+    def starts(self) -> bool | None:
+        """Whether the engine got as far as its cache, None where the log does not tell."""
+        told = [line.kind for line in self.lines if line.kind in ("size", "concurrency", "too_small", "no_memory")]
+        return told[-1] in ("size", "concurrency") if told else None
+
+    @property
     def cudagraph_mode(self) -> str | None:
         """The CUDA graph mode that came out last, where a line tells of a change."""
         changes = [line for line in self.lines if line.kind in ("graphs_narrowed", "graphs_overridden")]
@@ -158,7 +164,8 @@ def read_start_up_log(text: str | Iterable[str], source: str = "the log") -> Sta
     lines = text.splitlines() if isinstance(text, str) else text
     found = [said for number, line in enumerate(lines, 1) for said in _said(number, line[:MAX_LINE])]
     log = StartUpLog(source, tuple(found))
-    return log._replace(lines=tuple(_with_size(log, line) for line in found))
+    sentence = _size_sentence(log)
+    return log._replace(lines=tuple(_with_size(sentence, line) for line in found))
 
 
 def _said(number: int, line: str) -> Iterator[LogLine]:
@@ -177,28 +184,29 @@ def _said(number: int, line: str) -> Iterator[LogLine]:
 
 def _value(name: str, word: str) -> Value:
     if name in COUNTS:
-        return int(word.replace(",", "") or 0)
+        return int(word.replace(",", ""))
     return Decimal(word) if name in DECIMALS else word
 
 
-def _with_size(log: StartUpLog, line: LogLine) -> LogLine:
+def _with_size(sentence: str, line: LogLine) -> LogLine:
     """The line of the cache's size with its meaning, which the lines around it decide."""
-    return line._replace(meaning=_size_sentence(log, line.values["tokens"])) if line.kind == "size" else line
+    return line._replace(meaning=sentence.format_map(line.values)) if line.kind == "size" else line
 
 
-def _size_sentence(log: StartUpLog, tokens: Value) -> str:
+def _size_sentence(log: StartUpLog) -> str:
+    """What the size means, with a place for its tokens: found once, for a long log may have thousands of such lines."""
     if log.size_meaning == "concurrency":
         return (
-            f"{tokens:,} = floor(concurrency × {log.max_model_len:,}): tokens of requests of the greatest length, and "
-            f"fewer than fit of shorter ones where windows or states take the rest."
+            f"{{tokens:,}} = floor(concurrency × {log.max_model_len:,}): tokens of requests of the greatest length, "
+            f"and fewer than fit of shorter ones where windows or states take the rest."
         )
     if log.size_meaning == "blocks":
         each = f"{log.blocks_per_group:,} × {log.attention_block_size:,}" if log.blocks_per_group else "that"
         return (
-            f"{tokens:,} = blocks // groups × block size ({each}): not what requests can use, because a request's "
+            f"{{tokens:,}} = blocks // groups × block size ({each}): not what requests can use, because a request's "
             f"groups do not take equally many blocks; the concurrency says that."
         )
-    return f"{tokens:,} tokens; which of the two meanings it has, a line with the concurrency would tell."
+    return "{tokens:,} tokens; which of the two meanings it has, a line with the concurrency would tell."
 
 
 def _whole(value: Any) -> int | None:

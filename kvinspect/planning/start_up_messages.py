@@ -24,7 +24,8 @@ class Message(NamedTuple):
     meaning: str
 
 
-_N, _D, _W = r"[\d,]+", r"\d+(?:\.\d+)?", r"[\w.+-]+"
+_N, _D, _W = r"(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+)(?!,?[0-9])", r"[0-9]{1,12}(?:\.[0-9]{1,12})?", r"[\w.+-]+"
+"""A count, whose commas stand where the engine puts them, not cut short; a decimal number; a word."""
 _MODE = r"(?:CUDAGraphMode\.)?"
 
 _FORMS: tuple[tuple[str, str, str], ...] = (
@@ -70,7 +71,7 @@ _FORMS: tuple[tuple[str, str, str], ...] = (
     ),
     (
         "available",
-        rf"Available KV cache memory: (?P<gib>{_D}) GiB",
+        rf"Available KV cache memory: (?P<gib>-?{_D}) GiB",
         "{gib} GiB, rounded, are left for the cache of this worker: what may be used of the device, less weights, "
         "activations and, from 0.21 on, CUDA graphs.",
     ),

@@ -18,7 +18,7 @@ def page(answer: PlanAnswer, all_layers: bool = False, origin: ModelOrigin | Non
     """The page of one answer; `origin` is the model that it was made for, where there is one."""
     blocks: list[Block] = [Heading(_title(answer), _outcome(answer)), *(_model(origin) if origin else ())]
     if answer.refusal is not None:
-        blocks += _refused(answer)
+        blocks += refused(answer)
     else:
         if answer.groups:
             blocks.append(Table(COLUMNS, tuple(_row(group, answer, all_layers) for group in answer.groups)))
@@ -57,7 +57,8 @@ def _outcome(answer: PlanAnswer) -> Spans:
     return spans(Span(f"✓ {answer.num_blocks:,} blocks", "good"))
 
 
-def _refused(answer: PlanAnswer) -> Iterable[Block]:
+def refused(answer: PlanAnswer) -> Iterable[Block]:
+    """Where and why the engine refuses."""
     refusal = answer.refusal
     assert refusal is not None
     yield Paragraph(spans(Span("refused", "bad"), f" at start-up ({refusal.stage}): {refusal.type}"))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
+from kvinspect.planning.answer import PlanAnswer
 from kvinspect.planning.log_comparison import Compared
 from kvinspect.planning.start_up_log import LogLine, StartUpLog
 from kvinspect.report.page import Block, Heading, Item, Page, Paragraph, Span, Spans, Table, cell, spans
+from kvinspect.report.plan import refused
 
 
 def page(log: StartUpLog) -> Page:
@@ -32,10 +34,24 @@ def _numbers(lines: list[LogLine]) -> str:
     return f"line {lines[0].number}{f' and {more} more' if more else ''}:"
 
 
-def compared_page(log: StartUpLog, rows: Sequence[Compared]) -> Page:
-    """The page of a log with its numbers beside those of the plan."""
+def compared_page(log: StartUpLog, plan: PlanAnswer | None, memory: str, rows: Sequence[Compared]) -> Page:
+    """The page of a log with its numbers beside those of the plan; `memory` says where the plan's memory is from."""
+    if plan is None:
+        return page(log)
     table = Table(("what", "the log", "the plan", ""), tuple(_row(row) for row in rows))
-    return Page((*page(log).blocks, table)) if rows else page(log)
+    return Page((*page(log).blocks, *_planned(log, plan, memory), table))
+
+
+def _planned(log: StartUpLog, plan: PlanAnswer, memory: str) -> Iterator[Block]:
+    """What the plan is of, where that is another release than the log's, and why the engine refuses, if it does."""
+    yield Paragraph(spans(Span("the plan", "strong"), f"   vLLM {plan.setting.release} · memory: {memory}"))
+    if log.release is None:
+        yield Item("!", spans(Span("release", "changed"), " the log does not tell of which release it is."))
+    elif log.release.partition("+")[0] != plan.setting.release:
+        text = f" the log is of vLLM {log.release}, the plan of {plan.setting.release}."
+        yield Item("!", spans(Span("release", "changed"), text))
+    if plan.refusal is not None:
+        yield from refused(plan)
 
 
 def _row(row: Compared) -> tuple[tuple[Spans, ...], ...]:
@@ -45,4 +61,6 @@ def _row(row: Compared) -> tuple[tuple[Spans, ...], ...]:
 
 
 def _number(value: object) -> str:
-    return f"{value:,}"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "refused" if value is None else f"{value:,}"

@@ -1,6 +1,7 @@
 """`kvinspect plan` as a process."""
 
 import json
+import pathlib
 
 import pytest
 import yaml
@@ -150,3 +151,107 @@ def test_a_log_without_memory_asks_for_it(run):
     assert (done.returncode, "how much memory" in done.stderr) == (2, True)
     assert run("plan", MODEL, "--log", "-", *MEMORY, stdin=silent).returncode == 0
     assert run("plan", "--log", "nowhere.log").returncode == 2
+
+
+def test_the_release_of_the_plan_beside_a_log(run):
+    """A release that is not known is said, with its line; --engine holds the log against another one's plan."""
+    unknown = LOG.replace("0.27.1", "0.99.0")
+    done = run("plan", MODEL, "--log", "-", stdin=unknown)
+    assert (done.returncode, done.stdout) == (2, "")
+    for words in ("standard input:1:1: expected a vLLM release", "found vLLM 0.99.0", "--engine"):
+        assert words in done.stderr
+    assert run("plan", "--log", "-", stdin=unknown).returncode == 0
+    shown = run("plan", MODEL, "--log", "-", "--engine", "0.27", stdin=unknown)
+    assert (shown.returncode, shown.stderr) == (0, "")
+    for words in ("the plan   vLLM 0.27.1", "the log is of vLLM 0.99.0, the plan of 0.27.1"):
+        assert words in shown.stdout
+    same = run("plan", MODEL, "--log", "-", stdin=LOG.replace("0.27.1", "0.27.1+cpu")).stdout
+    assert "the plan   vLLM 0.27.1" in same
+    assert "the log is of" not in same
+    silent = run("plan", MODEL, "--log", "-", stdin=LOG.split("\n", 1)[1])
+    assert "does not tell of which release" in silent.stdout
+
+
+@pytest.mark.parametrize("flags", [("--available-kv-cache-memory", "5GiB"), ("--num-gpu-blocks-override", "2")])
+def test_a_log_beside_a_plan_that_is_refused(run, flags):
+    shown = run("plan", MODEL, *flags, "--log", "-", stdin=LOG)
+    assert (shown.returncode, shown.stderr) == (1, "")
+    assert "refused at start-up (plan): ValueError" in shown.stdout
+    assert "│ refused" in shown.stdout
+    found = json.loads(run("plan", MODEL, *flags, "--log", "-", "-f", "json", stdin=LOG).stdout)
+    assert "one request of 40,960 tokens needs" in found["plan"]["error"]["text"]
+    assert {row["what"]: (row["most"], row["agrees"]) for row in found["compared"]} == {
+        "the engine starts": (False, False),
+        "longest request in tokens": (40960, True),
+        "tokens": (None, False),
+        "requests at once": (None, False),
+    }
+
+
+@pytest.mark.parametrize("size", ["0.00", "-0.68"])
+def test_a_log_of_no_memory_at_all(run, size):
+    text = LOG.replace("12.57", size).split("(EngineCore pid=1) INFO 08-01 12:00:00 [kv_cache_utils.py:1087]")[0]
+    done = run("plan", MODEL, "--log", "-", stdin=text + "ValueError: No available memory for the cache blocks.\n")
+    assert (done.returncode, done.stderr) == (1, "")
+    assert f"{size} GiB, rounded" in done.stdout
+    row = next(line for line in done.stdout.splitlines() if "the engine starts" in line)
+    assert "✓ as planned" in row
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ((MODEL, "--sweep", "max_model_len=1k..8k"), ("--sweep",)),
+        ((MODEL, "-f", "document"), ("--format document",)),
+        ((MODEL, "-o", "{made}.yaml"), ("--output", "-f yaml")),
+        ((MODEL, "-f", "svg"), ("--format svg",)),
+        (("--engine", "0.27"), ("--engine", "name the model")),
+        (("--available-kv-cache-memory", "5GiB"), ("sizes", "name the model")),
+    ],
+)
+def test_what_cannot_go_with_a_log_is_said(run, tmp_path, arguments, words):
+    made = tmp_path / "made"
+    done = run("plan", *(word.format(made=made) for word in arguments), "--log", "-", stdin=LOG)
+    assert (done.returncode, done.stdout, list(tmp_path.glob("made*"))) == (2, "", [])
+    for word in ("--log", *words):
+        assert word in " ".join(done.stderr.split())
+
+
+def test_a_log_is_written_into_a_file(run, tmp_path):
+    for name, how, start in (
+        ("a.json", (), "{"),
+        ("a.yaml", ("-f", "yaml"), "schema"),
+        ("a.txt", (), "standard input"),
+    ):
+        made = tmp_path / name
+        assert run("plan", MODEL, "--log", "-", *how, "-o", made, stdin=LOG).returncode == 0
+        assert made.read_text().startswith(start)
+
+
+@pytest.mark.parametrize("data", [b"", b"\xff\xfe\x00\x01" * 500, b"GPU KV cache size: ,,, tokens\n"])
+def test_a_file_that_is_no_log(run, tmp_path, data):
+    log = tmp_path / "a.log"
+    log.write_bytes(data)
+    for done in (run("plan", "--log", log), run("plan", "--log", "-", stdin=data)):
+        assert (done.returncode, done.stdout or b"") in ((2, ""), (2, b""))
+    assert f"{log}: expected a start-up log of vLLM" in run("plan", "--log", log).stderr
+
+
+def test_a_log_that_cannot_be_read(run, tmp_path):
+    for name, why in ((tmp_path / "nowhere", "No such file or directory"), (tmp_path, "Is a directory")):
+        done = run("plan", "--log", name)
+        assert (done.returncode, done.stderr) == (2, f"{name}: cannot be read: {why}\n")
+
+
+@pytest.mark.skipif(not pathlib.Path("/dev/zero").exists(), reason="needs a file without an end")
+def test_an_endless_log_is_not_read_to_its_end(run):
+    done = run("plan", "--log", "/dev/zero", timeout=50)
+    assert (done.returncode, done.stderr) == (
+        2,
+        "/dev/zero: expected at most 67108864 characters of a log, found more\n",
+    )
+
+
+def test_a_log_without_a_number_of_the_plan(run):
+    done = run("plan", MODEL, *MEMORY, "--log", "-", stdin="Using FLASH_ATTN attention backend\n")
+    assert (done.returncode, "with the size of the KV cache" in " ".join(done.stderr.split())) == (2, True)

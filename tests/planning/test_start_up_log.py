@@ -1,11 +1,13 @@
 """A start-up log: the numbers of real people's logs in the forms that the releases print, to the digit."""
 
+import time
 from decimal import Decimal
 
 import pytest
 import yaml
 
 from conftest import SHARED
+from kvinspect.planning.log_comparison import Compared, memory_range
 from kvinspect.planning.start_up_log import read_start_up_log
 from kvinspect.report import terminal
 from kvinspect.report.start_up_log import page
@@ -150,14 +152,48 @@ def test_the_last_start_counts():
         "",
         "nothing of the kind\n" * 3,
         "KV cache size: , tokens",
+        "GPU KV cache size: ,,, tokens",
+        "GPU KV cache size: 1,1,1 tokens",
+        "after num_gpu_blocks is: 4,32",
         "\x00\x1b[",
         "A_" * 50_000 + " is not supported graph",
     ],
 )
 def test_other_text_tells_nothing(text):
     log = read_start_up_log(text)
-    assert log.num_tokens in (None, 0)
+    assert (log.num_tokens, log.num_blocks) == (None, None)
     assert log.to_dict()["release"] is None
+
+
+def test_a_long_log_takes_time_by_its_length():
+    """The sentence about the size looks through the whole log, so it is found once and not for each line."""
+    started = time.process_time()
+    log = read_start_up_log(size_lines(87376, 40960, 2.13) * 10_000)
+    assert time.process_time() - started < 10
+    assert len(log.lines) == 20_000
+    assert len({line.meaning for line in log.of("size")}) == 1
+
+
+@pytest.mark.parametrize(
+    ("sizes", "expected"),
+    [
+        (("12.00",), (12879533178, 12890270597)),
+        (("0.00",), (0, 5368709)),
+        (("-0.68", "3.00"), (0, 0)),
+        ((), None),
+    ],
+)
+def test_the_memory_that_a_rounded_size_can_mean(sizes, expected):
+    lines = (f"(Worker_TP{i} pid=1) Available KV cache memory: {size} GiB" for i, size in enumerate(sizes))
+    assert memory_range(read_start_up_log(lines)) == expected
+
+
+@pytest.mark.parametrize(
+    ("least", "most", "agrees"),
+    [(1, 3, True), (None, 3, True), (None, 1, False), (None, None, False), (3, 4, False)],
+)
+def test_a_number_beside_a_plan_that_less_memory_refuses(least, most, agrees):
+    assert Compared("tokens", 2, least, most).agrees is agrees
 
 
 def test_the_page_explains_each_line_and_escapes_it():
