@@ -131,6 +131,10 @@ class Chooser:
             yield Misfit("head size", f"heads of {ask.head_size}", "")
         if name == "FLASH_ATTN" and self.setting.platform == "cuda":
             yield from self._flash_attention(ask)
+        if name == "TRITON_FLASH_ATTN" and self.setting.platform == "cuda":
+            version = flash_attention_version(self.setting, ask.head_size)
+            if version not in self.setting.rules.prefix_by_flash_attention:
+                yield Misfit("attention", f"FlashAttention {version}", "")
         sizes = NOPE_SIZES.get(name)
         if sizes and extra.get("qk_nope_head_dim", 1) not in sizes:
             yield Misfit("attention", f"a qk_nope_head_dim of {extra.get('qk_nope_head_dim', 1)}", "")

@@ -97,7 +97,7 @@ def _state_head(default_inner: Rule | None = None) -> Rule:
 
     def rule(fields: Fields) -> Any:
         written = fields.plain("mamba_d_head")
-        if written != "auto":
+        if written not in ("auto", None):
             return written
         inner = default_inner(fields) if default_inner else None
         return (inner or fields.count("mamba_expand") * fields.hidden_size) // fields.count("mamba_n_heads")

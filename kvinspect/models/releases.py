@@ -21,9 +21,10 @@ _0_28 = _0_27._replace(
     states_cache_all=False,
     short_conv="short_conv",
 )
-_0_29 = _0_28._replace(short_conv_counts_ahead=True)
+_0_29 = _0_28._replace(short_conv_counts_ahead=True, cohere_window_counts_itself=True, prefix_by_flash_attention=(4,))
 _0_30 = _0_29._replace(yarn_scales=False)
 _0_33 = _0_30._replace(
+    prefix_by_flash_attention=(3, 4),
     block_of_all_backends=True,
     block_of_large_fp8_heads=64,
     gemma4_by_layer=True,

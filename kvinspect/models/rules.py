@@ -49,6 +49,10 @@ class Rules(NamedTuple):
     """Whether a short convolution keeps the inputs of drafted tokens."""
     intervals_of_qwen3_next: bool = False
     """Whether Qwen 3-Next's `full_attention_interval` counts; else every fourth layer attends."""
+    prefix_by_flash_attention: tuple[int, ...] = (3, 4)
+    """Versions of FlashAttention with which Triton shares a layer whose images attend both ways."""
+    cohere_window_counts_itself: bool = False
+    """Whether a window of Cohere's has its own token beside those that the configuration counts."""
     short_conv: str = "conv"
     """What LFM 2 calls its convolutions."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from kvinspect.document.words import SPEC_CLASSES
@@ -169,8 +169,8 @@ class _Maker(NamedTuple):
     def _given(self, layer: Given) -> AttentionSpec:
         fields = dict(layer.fields)
         role = fields.pop("cache_role", None)
-        if self._marks_latents and layer.kind in LATENT:
-            fields["marks"] = (*((("cache_role", role),) if role else ()), ("max_tp_shards", 1))
+        if layer.kind in LATENT:
+            fields["marks"] = self._marked((("cache_role", role), ("max_tp_shards", 1)))
         rows = fields.pop("state_content_bytes", None)
         given = {
             "block_size": self.blocks.block_size,
@@ -215,14 +215,13 @@ class _Maker(NamedTuple):
             "sliding_window": layer.sliding_window,
             "state_content_bytes": LATENT_ROWS.get(cache_dtype) if self.setting.names_rows else None,
         }
-        if self._marks_latents:
-            given["marks"] = tuple((key, value) for key, value in _latent_marks(layer) if value)
+        given["marks"] = self._marked(_latent_marks(layer))
         return AttentionSpec(**{**given, **layer.fields})
 
-    @property
-    def _marks_latents(self) -> bool:
-        """Whether the release's specs say what a latent cache is for."""
-        return "max_tp_shards" in self.setting.release.catalogue["spec_classes"]["MLAAttentionSpec"]["optional"]
+    def _marked(self, marks: Iterable[tuple[str, Any]]) -> tuple[tuple[str, Any], ...]:
+        """What is said of a latent cache beyond its size, as far as the release's spec has the field."""
+        fields = self.setting.release.catalogue["spec_classes"]["MLAAttentionSpec"]["optional"]
+        return tuple((key, value) for key, value in marks if value and key in fields)
 
     def _attention(self, layer: Attention, backend: Backend) -> AttentionSpec:
         cache_dtype = layer_cache_dtype(layer, self.setting)

@@ -363,3 +363,16 @@ class TestDrafts:
 def test_a_field_that_is_no_number_is_named():
     with pytest.raises(kvinspect.DocumentError, match="ssm_state_size"):
         asked(nemotron(ssm_state_size="many"))
+
+
+@pytest.mark.parametrize(("engine", "window"), [("0.28", 4096), ("0.29", 4097), ("0.33", 4097)])
+def test_a_window_of_cohere_counts_its_own_token(engine, window):
+    config = {"architectures": ["Cohere2ForCausalLM"], "model_type": "cohere2", "sliding_window": 4096, **COHERE}
+    first = kvinspect.specs(config, engine=engine).to_dict()["layers"][0]["kv_cache_spec"]
+    assert first["sliding_window"] == window
+
+
+COHERE = {
+    "hidden_size": 4096, "num_hidden_layers": 4, "num_attention_heads": 32, "num_key_value_heads": 8,
+    "max_position_embeddings": 8192, "torch_dtype": "bfloat16",
+}  # fmt: skip
