@@ -141,11 +141,13 @@ def _results(paths: list[str], options: Options, jobs: int, verbose: bool) -> li
 
 def _of_our_kinds(results: Sequence[tuple[FileResult, bool]], skip_others: bool) -> list[FileResult]:
     """The results of files that kvinspect reads; how many others there are is said."""
+    from kvinspect.lint.run import OTHER
+
     kept = [result for result, named in results if result.kind != "other" or (named and not skip_others)]
     skipped = len(results) - len(kept)
     if skipped:
         files = "1 file" if skipped == 1 else f"{skipped} files"
-        say(f"{files} skipped: no inspection document, config.json or serve config")
+        say(f"{files} skipped: {OTHER}")
     return kept
 
 
@@ -198,10 +200,7 @@ def _code(results: Sequence[FileResult], exit_zero: bool) -> int:
     if not results:
         say("kvinspect: there is no file to lint")
         return INPUT
-    odd = [result.source for result in results if result.kind == "other"]
-    for source in odd:
-        say(f"{source}: no inspection document, config.json or serve config")
-    if odd or not all(result.judged for result in results):
+    if not all(result.judged for result in results):
         return INPUT
     failing = any(result.failing for result in results)
     return FINDINGS if failing and not exit_zero else CLEAN

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pathlib
 import re
 import tomllib
@@ -43,7 +44,7 @@ class Settings(NamedTuple):
                 yield from words
 
     def _matches(self, source: str, glob: str) -> bool:
-        path = pathlib.Path(source).resolve()
+        path = pathlib.Path(os.path.realpath(source))
         inside = path.relative_to(self.folder).as_posix() if path.is_relative_to(self.folder) else path.as_posix()
         return fnmatch(inside, glob) or fnmatch(path.name, glob)
 
