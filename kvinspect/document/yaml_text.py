@@ -214,10 +214,8 @@ def _syntax_problem(error: yaml.YAMLError, text: str) -> Problem:
     said = getattr(error, "problem", None) or str(error).split("\n")[0]
     context = getattr(error, "context", None)
     message = f"not valid YAML: {said}" + (f" ({context})" if context else "")
-    place = Mark(mark.line + 1, mark.column + 1) if mark else None
-    if said == LIBYAML_LIMIT:
-        return _too_deep((), None)._replace(mark=place)
-    return Problem((), message=message, mark=place, kind="syntax")
+    kind = "limit" if said == LIBYAML_LIMIT else "syntax"
+    return Problem((), message=message, mark=Mark(mark.line + 1, mark.column + 1) if mark else None, kind=kind)
 
 
 def _control_character(text: str) -> Problem:

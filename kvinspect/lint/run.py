@@ -210,7 +210,7 @@ def _finding(rule: Rule, found: Found, source: Source) -> Finding:
     return Finding(
         code=rule.code,
         name=rule.name,
-        severity=rule.severity,
+        severity=rule.severity if found.severity is None else found.severity,
         message=found.message,
         source=source.name,
         path=found.path,
