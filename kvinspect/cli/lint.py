@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pathlib
 from collections.abc import Sequence
 from enum import Enum
 from typing import TYPE_CHECKING, Annotated
@@ -87,12 +86,13 @@ def lint(
 
     options = _options(engine, select, ignore, fail_on, config)
     every = _results(paths or ["configs"], options, jobs, verbose)
-    results = _without_known(_of_our_kinds(every, skip_others), baseline)
+    results = _of_our_kinds(every, skip_others)
     if write_baseline:
-        findings = [finding for result in results for finding in result.findings]
+        findings = [finding for result in results for finding in result.findings if not finding.unjudged]
         write(known.written(findings), write_baseline)
         say(f"{write_baseline}: {len(findings)} findings written")
         return
+    results = _without_known(results, baseline)
     if output or not quiet:
         _print(_report(results), how or _by_place(output), statistics, output, color)
     raise typer.Exit(CLEAN if skip_others and not results else _code(results, exit_zero))
@@ -108,6 +108,10 @@ def _options(
     from kvinspect.lint.registry import UnknownRule, selected
 
     engines = _split([engine] if engine else None)
+    if engine is not None and not engines:
+        raise bad_call("names no release", "--engine")
+    if select is not None and not _split(select):
+        raise bad_call("selects no rule", "--select")
     try:
         selected(_split(select), _split(ignore))
         for word in engines:
@@ -152,16 +156,15 @@ def _of_our_kinds(results: Sequence[tuple[FileResult, bool]], skip_others: bool)
 
 
 def _without_known(results: Sequence[FileResult], baseline: str | None) -> list[FileResult]:
-    """The results without the findings of the baseline, the call's or that of the settings where the call is made."""
+    """The results without the findings of the baseline: the call's, or that of each file's settings."""
     from kvinspect.lint import baseline as known
-    from kvinspect.lint.settings import settings_for
 
-    here = settings_for(pathlib.Path().resolve())
-    path = baseline or (str(here.folder / here.baseline) if here.baseline else None)
-    if path is None:
-        return list(results)
-    left = known.read(path)
-    return [result._replace(findings=tuple(known.new(result.findings, left))) for result in results]
+    left = {path: known.read(path) for path in {baseline or result.baseline for result in results} if path}
+    kept = []
+    for result in results:
+        counts = left.get(baseline or result.baseline or "")
+        kept.append(result if counts is None else result._replace(findings=tuple(known.new(result.findings, counts))))
+    return kept
 
 
 def _report(results: Sequence[FileResult]) -> LintReport:

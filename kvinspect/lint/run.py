@@ -38,6 +38,8 @@ class FileResult(NamedTuple):
     release: str
     findings: tuple[Finding, ...] = ()
     fail_on: Severity = Severity.WARNING
+    baseline: str | None = None
+    """The file of known findings that the settings name."""
 
     @property
     def failing(self) -> bool:
@@ -94,7 +96,7 @@ def _result(
     kept = silenced(kept, text, name) if kind in ("document", "serve") else kept
     kept = [finding for finding in kept if finding.code in on or finding.unjudged]
     kept.sort(key=lambda f: (f.mark.line, f.mark.column, f.code) if f.mark else (0, 0, f.code))
-    return FileResult(name, kind, release, tuple(kept), settings.fail_on)
+    return FileResult(name, kind, release, tuple(kept), settings.fail_on, settings.baseline_file)
 
 
 def _document(source: Source, settings: Settings, engine: str | None) -> tuple[str, list[Finding]]:
