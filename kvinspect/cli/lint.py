@@ -78,8 +78,9 @@ def lint(
     color: Coloured = Color.auto,
     debug: Debug = False,
 ) -> None:
-    """Check inspection documents and `vllm serve --config` files against what vLLM would make of them.
+    """Check documents, models' config.json and `vllm serve --config` files against what vLLM would make of them.
 
+    Inspection and planning documents as they stand; a config.json, and a serve file whose model is here, planned.
     Without PATH the folder configs/. Ends with 1 where there is a finding, 2 where a file cannot be judged.
     """
     from kvinspect.lint import baseline as known
