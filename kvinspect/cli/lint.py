@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pathlib
 from collections.abc import Sequence
 from enum import Enum
 from typing import TYPE_CHECKING, Annotated
@@ -79,20 +78,22 @@ def lint(
     color: Coloured = Color.auto,
     debug: Debug = False,
 ) -> None:
-    """Check inspection documents and `vllm serve --config` files against what vLLM would make of them.
+    """Check documents, models' config.json and `vllm serve --config` files against what vLLM would make of them.
 
+    Inspection and planning documents as they stand; a config.json, and a serve file whose model is here, planned.
     Without PATH the folder configs/. Ends with 1 where there is a finding, 2 where a file cannot be judged.
     """
     from kvinspect.lint import baseline as known
 
     options = _options(engine, select, ignore, fail_on, config)
     every = _results(paths or ["configs"], options, jobs, verbose)
-    results = _without_known(_of_our_kinds(every, skip_others), baseline)
+    results = _of_our_kinds(every, skip_others)
     if write_baseline:
-        findings = [finding for result in results for finding in result.findings]
+        findings = [finding for result in results for finding in result.findings if not finding.unjudged]
         write(known.written(findings), write_baseline)
         say(f"{write_baseline}: {len(findings)} findings written")
         return
+    results = _without_known(results, baseline)
     if output or not quiet:
         _print(_report(results), how or _by_place(output), statistics, output, color)
     raise typer.Exit(CLEAN if skip_others and not results else _code(results, exit_zero))
@@ -108,6 +109,10 @@ def _options(
     from kvinspect.lint.registry import UnknownRule, selected
 
     engines = _split([engine] if engine else None)
+    if engine is not None and not engines:
+        raise bad_call("names no release", "--engine")
+    if select is not None and not _split(select):
+        raise bad_call("selects no rule", "--select")
     try:
         selected(_split(select), _split(ignore))
         for word in engines:
@@ -141,25 +146,26 @@ def _results(paths: list[str], options: Options, jobs: int, verbose: bool) -> li
 
 def _of_our_kinds(results: Sequence[tuple[FileResult, bool]], skip_others: bool) -> list[FileResult]:
     """The results of files that kvinspect reads; how many others there are is said."""
+    from kvinspect.lint.run import OTHER
+
     kept = [result for result, named in results if result.kind != "other" or (named and not skip_others)]
     skipped = len(results) - len(kept)
     if skipped:
         files = "1 file" if skipped == 1 else f"{skipped} files"
-        say(f"{files} skipped: no inspection document, config.json or serve config")
+        say(f"{files} skipped: {OTHER}")
     return kept
 
 
 def _without_known(results: Sequence[FileResult], baseline: str | None) -> list[FileResult]:
-    """The results without the findings of the baseline, the call's or that of the settings where the call is made."""
+    """The results without the findings of the baseline: the call's, or that of each file's settings."""
     from kvinspect.lint import baseline as known
-    from kvinspect.lint.settings import settings_for
 
-    here = settings_for(pathlib.Path().resolve())
-    path = baseline or (str(here.folder / here.baseline) if here.baseline else None)
-    if path is None:
-        return list(results)
-    left = known.read(path)
-    return [result._replace(findings=tuple(known.new(result.findings, left))) for result in results]
+    left = {path: known.read(path) for path in {baseline or result.baseline for result in results} if path}
+    kept = []
+    for result in results:
+        counts = left.get(baseline or result.baseline or "")
+        kept.append(result if counts is None else result._replace(findings=tuple(known.new(result.findings, counts))))
+    return kept
 
 
 def _report(results: Sequence[FileResult]) -> LintReport:
@@ -198,10 +204,7 @@ def _code(results: Sequence[FileResult], exit_zero: bool) -> int:
     if not results:
         say("kvinspect: there is no file to lint")
         return INPUT
-    odd = [result.source for result in results if result.kind == "other"]
-    for source in odd:
-        say(f"{source}: no inspection document, config.json or serve config")
-    if odd or not all(result.judged for result in results):
+    if not all(result.judged for result in results):
         return INPUT
     failing = any(result.failing for result in results)
     return FINDINGS if failing and not exit_zero else CLEAN

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import pathlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -18,14 +18,22 @@ def named_files(names: Sequence[str]) -> Iterator[tuple[str, bool]]:
     """(file, whether the call named it itself) for each file, `-` for standard input, in the order of the call."""
     for name in names:
         path = pathlib.Path(name)
-        if name == "-" or path.is_file():
+        if name == "-" or _is(path.is_file):
             yield name, True
-        elif path.is_dir():
+        elif _is(path.is_dir):
             yield from ((str(found), False) for found in files_below(path))
         elif any(char in name for char in "*?["):
             yield from _matching(name)
         else:
             yield name, True
+
+
+def _is(question: Callable[[], bool]) -> bool:
+    """The answer about a path, no where the system cannot tell: reading it says what is wrong."""
+    try:
+        return question()
+    except OSError:
+        return False
 
 
 def _matching(pattern: str) -> Iterator[tuple[str, bool]]:
@@ -36,7 +44,10 @@ def _matching(pattern: str) -> Iterator[tuple[str, bool]]:
 
 
 def files_below(folder: pathlib.Path) -> Iterator[pathlib.Path]:
-    """YAML and JSON files in a folder and below it, sorted; hidden ones and what git ignores are left out."""
+    """YAML and JSON files in a folder and below it, sorted; hidden ones and what git ignores are left out.
+
+    A folder that cannot be listed stands for itself, so that whoever reads it says so.
+    """
     yield from _below(folder, _of_parents(folder))
 
 
@@ -61,15 +72,28 @@ def _rules_in(folder: pathlib.Path) -> Ignored:
 
 
 def _below(folder: pathlib.Path, ignored: Ignored) -> Iterator[pathlib.Path]:
-    ignored = [*ignored, *_rules_in(folder)]
-    for entry in sorted(os.scandir(folder), key=lambda entry: entry.name):
+    try:
+        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+        ignored = [*ignored, *_rules_in(folder)]
+    except OSError:
+        yield folder
+        return
+    for entry in entries:
         path = pathlib.Path(entry.path)
-        if entry.name.startswith(".") or (ignored and _is_ignored(path, entry.is_dir(), ignored)):
+        if entry.name.startswith(".") or (ignored and _is_ignored(path, path.is_dir(), ignored)):
             continue
         if entry.is_dir(follow_symlinks=False):
             yield from _below(path, ignored)
-        elif path.suffix.lower() in SUFFIXES and entry.is_file():
+        elif path.suffix.lower() in SUFFIXES and _may_be_file(entry):
             yield path
+
+
+def _may_be_file(entry: os.DirEntry[str]) -> bool:
+    """Whether an entry is a file, or nobody can tell, such as a link to itself: reading it says what is wrong."""
+    try:
+        return entry.is_file()
+    except OSError:
+        return True
 
 
 def _is_ignored(path: pathlib.Path, is_folder: bool, ignored: Ignored) -> bool:

@@ -20,6 +20,9 @@ Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 STR = "tag:yaml.org,2002:str"
 INT = "tag:yaml.org,2002:int"
 PLAIN = {f"tag:yaml.org,2002:{name}" for name in ("int", "float", "bool", "null", "timestamp")}
+LIBYAML_LIMIT = "exceeded maximum nesting depth"
+"""What libyaml says of a text that is deeper than it reads, which is deeper than we do."""
+
 FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufffe\uffff]")
 MAP, SEQ, MERGE = (f"tag:yaml.org,2002:{name}" for name in ("map", "seq", "merge"))
 
@@ -66,7 +69,7 @@ class _Reader:
         if depth >= MAX_DEPTH:
             raise DocumentError([_too_deep(path, node)])
         if id(node) in self.open:
-            problem = Problem(path, message="an alias stands inside what it repeats", mark=mark_of(node), kind="limit")
+            problem = Problem(path, message="an alias stands inside what it repeats", mark=mark_of(node), kind="syntax")
             raise DocumentError([problem])
         self.open.add(id(node))
         before = self.count
@@ -126,7 +129,7 @@ class _Reader:
     def _flat(self, mapping: Any, path: Path) -> list[tuple[Any, Any]]:
         if any(key.tag == MERGE for key, _ in mapping.value):
             if id(mapping) in self.open:
-                raise DocumentError([Problem(path, message="a mapping merges itself", kind="limit")])
+                raise DocumentError([Problem(path, message="a mapping merges itself", kind="syntax")])
             self.open.add(id(mapping))
             self._merge(mapping, path)
             self.open.discard(id(mapping))
@@ -211,7 +214,8 @@ def _syntax_problem(error: yaml.YAMLError, text: str) -> Problem:
     said = getattr(error, "problem", None) or str(error).split("\n")[0]
     context = getattr(error, "context", None)
     message = f"not valid YAML: {said}" + (f" ({context})" if context else "")
-    return Problem((), message=message, mark=Mark(mark.line + 1, mark.column + 1) if mark else None, kind="syntax")
+    kind = "limit" if said == LIBYAML_LIMIT else "syntax"
+    return Problem((), message=message, mark=Mark(mark.line + 1, mark.column + 1) if mark else None, kind=kind)
 
 
 def _control_character(text: str) -> Problem:

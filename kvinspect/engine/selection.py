@@ -81,9 +81,9 @@ def misfits_of(name: str, entry: Mapping[str, Any], ask: Ask, facts: Facts) -> I
     def answer(key: str) -> Any:
         return choose(entry.get(key), facts)
 
-    if not _takes_head_size(ask.head_size, answer("supported_head_sizes"), answer("head_sizes_accepted")):
-        known = ", ".join(map(str, answer("supported_head_sizes") or answer("head_sizes_accepted")))
-        yield Misfit("head size", f"heads of {ask.head_size}", f"it takes {known}")
+    declared, accepted = answer("supported_head_sizes"), answer("head_sizes_accepted")
+    if not _takes_head_size(name, ask.head_size, declared, accepted):
+        yield Misfit("head size", f"heads of {ask.head_size}", f"it takes {_head_sizes(name, declared or accepted)}")
     if ask.dtype not in answer("supported_dtypes"):
         yield Misfit("dtype", ask.dtype, f"it takes {', '.join(answer('supported_dtypes'))}")
     if ask.cache_dtype not in answer("supported_kv_cache_dtypes"):
@@ -99,10 +99,28 @@ OBSERVED_HEAD_SIZES = (16, 32, 64, 72, 80, 96, 100, 112, 128, 160, 192, 224, 256
 """The head sizes that backends without a list of their own were asked about; of others nothing is known."""
 
 
-def _takes_head_size(size: int, declared: list[int], accepted: list[int]) -> bool:
+MULTIPLES_OF_8 = ("FLASH_ATTN", "FLASH_ATTN_DIFFKV")
+"""Backends whose `supports_head_size` takes multiples of 8 up to a size that hangs on the device."""
+
+FROM_32_ON = ("TRITON_ATTN", "TRITON_ATTN_DIFFKV", "ROCM_AITER_UNIFIED_ATTN")
+"""Backends whose `supports_head_size` takes 32 and everything above."""
+
+
+def _takes_head_size(name: str, size: int, declared: list[int], accepted: list[int]) -> bool:
+    if name in MULTIPLES_OF_8:
+        return size % 8 == 0 and size <= max(accepted)
+    if name in FROM_32_ON:
+        return size >= 32
     if declared:
         return size in declared or size in accepted
     return size in accepted or size not in OBSERVED_HEAD_SIZES
+
+
+def _head_sizes(name: str, known: list[int]) -> str:
+    """The head sizes of a backend, in words."""
+    if name in MULTIPLES_OF_8:
+        return f"multiples of 8 up to {max(known)}"
+    return "32 and more" if name in FROM_32_ON else ", ".join(map(str, known))
 
 
 _OTHERS = "take another backend for these layers"

@@ -14,8 +14,11 @@ VERSION = 1
 
 
 def written(findings: Iterable[Finding]) -> str:
-    """The text of a baseline: a line a finding, in an order that keeps differences small."""
-    rows = sorted((f.source, f.code, f.fingerprint, f.message) for f in findings)
+    """The text of a baseline: a line a finding, in an order that keeps differences small.
+
+    A file that could not be judged is never known: what is wrong with it may be anything.
+    """
+    rows = sorted((f.source, f.code, f.fingerprint, f.message) for f in findings if not f.unjudged)
     keys = ("source", "code", "fingerprint", "message")
     lines = ",\n".join("  " + json.dumps(dict(zip(keys, row, strict=True))) for row in rows)
     return f'{{"schema_version": {VERSION}, "findings": [\n{lines}\n]}}\n'
@@ -37,7 +40,7 @@ def new(findings: Iterable[Finding], known: Counter[str]) -> list[Finding]:
     """The findings that a baseline does not know."""
     left, out = Counter(known), []
     for finding in findings:
-        if left[finding.fingerprint]:
+        if left[finding.fingerprint] and not finding.unjudged:
             left[finding.fingerprint] -= 1
         else:
             out.append(finding)

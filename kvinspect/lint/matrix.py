@@ -24,4 +24,5 @@ def _merged(by_release: dict[str, Finding], releases: Sequence[str]) -> Finding:
     """A finding in the words of the newest release that has it."""
     *_, newest = by_release.values()
     absent = tuple(release for release in releases if release not in by_release)
-    return newest._replace(releases=tuple(by_release), absent=absent)
+    unjudged = any(finding.unjudged for finding in by_release.values())
+    return newest._replace(releases=tuple(by_release), absent=absent, unjudged=unjudged)

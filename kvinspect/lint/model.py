@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -23,7 +24,7 @@ PLENTY = 1 << 50
 """Bytes for the cache where nobody says: nothing is refused for want of memory then."""
 
 FLAGS: Mapping[str, tuple[str, ...]] = {
-    "backend": ("attention-backend",),
+    "backend": ("attention-backend", "attention-config"),
     "block_size": ("block-size",),
     "cache_dtype": ("kv-cache-dtype",),
     "compilation_config": ("compilation-config", "enforce-eager"),
@@ -35,6 +36,11 @@ FLAGS: Mapping[str, tuple[str, ...]] = {
     "kv_transfer_config": ("kv-transfer-config",),
 }
 """Key of a document → the flags that it comes from."""
+
+_KINDS: Mapping[str, Path] = {"unknown-backend": ("backend",), "unknown-dtype": ("cache_dtype",)}
+"""Kind of an unknown name → the key of a document that gives it."""
+
+_NAME = re.compile(r"[a-z]+(?:_[a-z]+)+")
 
 
 class ModelSubject(NamedTuple):
@@ -53,9 +59,24 @@ class ModelFile(NamedTuple):
     capability: str | None
     arguments: Mapping[str, Any]
 
+    def written(self) -> Mapping[str, str]:
+        """Flags with dashes → the keys of the file that set them; a dotted key sets a part of its flag."""
+        return {str(key).replace("_", "-").partition(".")[0]: key for key in self.source.value}
+
+    def flag_of(self, problem: Problem) -> Path:
+        """The flag that a problem is about: its own, one that its text names (`tensor_parallel_size 3`), or as `place`.
+
+        A word of the text is a name only where it has an underscore, as the arguments that a model is refused for have.
+        """
+        words = [str(part) for part in problem.path[:1]] + _NAME.findall(problem.text)
+        written = self.written()
+        keys = (written.get(word.replace("_", "-")) for word in words)
+        key = next((key for key in keys if key is not None), None)
+        return self.place(problem.path) if key is None else (key,)
+
     def place(self, path: Path) -> Path:
         """Where the entry of a document comes from: a flag of the file, or the model's name."""
-        written = {str(key).replace("_", "-"): key for key in self.source.value}
+        written = self.written()
         for part in reversed(path):
             for flag in FLAGS.get(str(part), ()):
                 if flag in written:
@@ -75,15 +96,17 @@ def subjects(file: ModelFile, release: Release) -> tuple[ModelSubject, Planned]:
             as_served(stage_of(model, release, release.version, device, arguments, stage))
             for stage in range(arguments.pipeline_parallel_size)
         )
-        document = planning_document(stages, _memory(file.arguments), file.arguments)
+        document = load(planning_document(stages, _memory(file.arguments), file.arguments), file.source.name)
     except DocumentError as error:
         raise DocumentError(list(_placed(error.errors, file))) from None
     except Unknown as unknown:
-        raise DocumentError(file.source.placed([unknown.problem._replace(path=file.place(()))])) from None
+        raise DocumentError(
+            file.source.placed([unknown.problem._replace(path=file.place(_KINDS.get(unknown.kind, ())))])
+        ) from None
     except Refused as refused:
         problem = Problem(file.place(()), message=f"the engine stops: {refused.text}", kind="refused")
         raise DocumentError(file.source.placed([problem])) from None
-    return ModelSubject(stages, file.arguments), planned(load(document, file.source.name), release)
+    return ModelSubject(stages, file.arguments), planned(document, release)
 
 
 def _memory(arguments: Mapping[str, Any]) -> int:
@@ -99,9 +122,7 @@ def _placed(problems: tuple[Problem, ...], file: ModelFile) -> Iterator[Problem]
         if problem.mark is not None and problem.source == file.source.name:
             yield problem
             continue
-        written = {str(key).replace("-", "_"): key for key in file.source.value}
-        name = str(problem.path[0]) if problem.path else ""
-        path = (written[name],) if name in written else file.place(())
+        path = file.flag_of(problem)
         where = "" if problem.mark is None else f"{problem.where}: "
         message = f"{where}{problem.text}"
         said = problem._replace(message=message, expected="", found="", nearest="", hint="")

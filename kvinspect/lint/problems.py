@@ -11,7 +11,6 @@ from kvinspect.lint.registry import rule_named
 RULE_OF = {
     "misplaced-layer": "KV107",
     "unknown-release": "KV002",
-    "unknown-backend": "KV206",
     "unknown-dtype": "KV204",
     "intricate": "KV104",
 }
@@ -25,6 +24,7 @@ UNJUDGED = (
     "unknown-architecture",
     "unknown-runner",
     "unreadable",
+    "unknown-kind",
     "intricate",
     "limit",
 )

@@ -23,6 +23,8 @@ class Found(NamedTuple):
     at_key: bool = False
     mark: Mark | None = None
     """Where the path does not lead to the place."""
+    severity: Severity | None = None
+    """Where it is not as bad as the rule says."""
 
 
 Check = Callable[[Any], Iterator[Found]]

@@ -38,6 +38,8 @@ class FileResult(NamedTuple):
     release: str
     findings: tuple[Finding, ...] = ()
     fail_on: Severity = Severity.WARNING
+    baseline: str | None = None
+    """The file of known findings that the settings name."""
 
     @property
     def failing(self) -> bool:
@@ -58,14 +60,31 @@ def lint_file(origin: Any, settings: Settings, engine: str | None = None, name: 
         found = list(as_findings(error.errors))
         return _result(error.errors[0].source, "unreadable", "", found, settings, "")
     kind = kind_of(source.value, source.name)
-    release, found = "", []
-    if kind == "document":
-        release, found = _document(source, settings, engine)
-    elif kind == "serve":
-        release, found = _serve(source, settings, engine)
-    elif kind == "model":
-        release, found = _model(source, settings, engine)
+    release, found = _judged(kind, source, settings, engine)
     return _result(source.name, kind, release, found, settings, source.text)
+
+
+def _judged(kind: FileKind, source: Source, settings: Settings, engine: str | None) -> tuple[str, list[Finding]]:
+    """(the release, the findings); what keeps a file from being judged is a finding, so that the others are linted."""
+    judge = {"document": _document, "serve": _serve, "model": _model, "other": _other}[kind]
+    try:
+        return judge(source, settings, engine)
+    except DocumentError as error:
+        return "", list(as_findings(error.errors))
+    except Unknown as unknown:
+        return "", list(as_findings(source.placed([unknown.problem])))
+    except Intricate as error:
+        problem = Problem(("kv_cache_config",), message=f"cannot be judged: {error}", kind="intricate")
+        return "", list(as_findings(source.placed([problem])))
+
+
+OTHER = "no inspection document, config.json or serve config"
+"""What a file is that nothing can be said about."""
+
+
+def _other(source: Source, settings: Settings, engine: str | None) -> tuple[str, list[Finding]]:
+    problem = Problem((), message=f"{OTHER}, so that nothing can be said of it", kind="unknown-kind")
+    raise DocumentError(source.placed([problem]))
 
 
 def _result(
@@ -77,26 +96,18 @@ def _result(
     kept = silenced(kept, text, name) if kind in ("document", "serve") else kept
     kept = [finding for finding in kept if finding.code in on or finding.unjudged]
     kept.sort(key=lambda f: (f.mark.line, f.mark.column, f.code) if f.mark else (0, 0, f.code))
-    return FileResult(name, kind, release, tuple(kept), settings.fail_on)
+    return FileResult(name, kind, release, tuple(kept), settings.fail_on, settings.baseline_file)
 
 
 def _document(source: Source, settings: Settings, engine: str | None) -> tuple[str, list[Finding]]:
-    try:
-        if source.repeated:
-            raise DocumentError(source.repeated)
-        document = _with_defaults(from_source(source), settings)
-        release = _release(document.source, document.model.engine, settings, engine)
-        release = releases.release(release.key, choose(document, release.version).runner)
-        _refuse_unknown(document, release)
-        subject, place = _subject(document, release)
-        return release.version, list(_checked(subject, "document", source, place))
-    except DocumentError as error:
-        return "", list(as_findings(error.errors))
-    except Unknown as unknown:
-        return "", list(as_findings(source.placed([unknown.problem])))
-    except Intricate as error:
-        problem = Problem(("kv_cache_config",), message=f"cannot be judged: {error}", kind="intricate")
-        return "", list(as_findings(source.placed([problem])))
+    if source.repeated:
+        raise DocumentError(source.repeated)
+    document = _with_defaults(from_source(source), settings)
+    release = _release(document.source, document.model.engine, settings, engine)
+    release = releases.release(release.key, choose(document, release.version).runner)
+    _refuse_unknown(document, release)
+    subject, place = _subject(document, release)
+    return release.version, list(_checked(subject, "document", source, place))
 
 
 def _subject(document: Document, release: Release) -> Planned:
@@ -139,10 +150,7 @@ def _refuse_unknown(document: Document, release: Release) -> None:
 
 
 def _serve(source: Source, settings: Settings, engine: str | None) -> tuple[str, list[Finding]]:
-    try:
-        release = _release(source, None, settings, engine)
-    except DocumentError as error:
-        return "", list(as_findings(error.errors))
+    release = _release(source, None, settings, engine)
     subject = ServeSubject(source, release, flags.read(release.version), source.repeated)
     found = list(_checked(subject, "serve", source))
     if not any(finding.severity is Severity.ERROR for finding in found):
@@ -154,12 +162,9 @@ def _model(source: Source, settings: Settings, engine: str | None) -> tuple[str,
     """A model's config.json under the arguments that the engine takes by default."""
     from kvinspect.models.config import load_model
 
-    try:
-        release = _release(source, None, settings, engine)
-        model = load_model(source.value if source.name == "<mapping>" else source.name)
-        return release.version, list(_of_model(source, model, {}, release, settings))
-    except DocumentError as error:
-        return "", list(as_findings(error.errors))
+    release = _release(source, None, settings, engine)
+    model = load_model(source.value if source.name == "<mapping>" else source.name)
+    return release.version, list(_of_model(source, model, {}, release, settings))
 
 
 def _model_of_serve(source: Source, release: Release, settings: Settings) -> list[Finding]:
@@ -168,11 +173,11 @@ def _model_of_serve(source: Source, release: Release, settings: Settings) -> lis
     from kvinspect.models.config import load_model
     from kvinspect.models.hub import here
 
-    arguments = read_file(source, flags.read(release.version))
-    path = here(str(arguments.pop("model", None) or arguments.pop("model_tag", "")), source.name)
-    if path is None:
-        return []
     try:
+        arguments = read_file(source, flags.read(release.version))
+        path = here(str(arguments.pop("model", None) or arguments.pop("model_tag", "")), source.name)
+        if path is None:
+            return []
         return list(_of_model(source, load_model(path), arguments, release, settings))
     except DocumentError as error:
         return list(as_findings(error.errors))
@@ -207,7 +212,7 @@ def _finding(rule: Rule, found: Found, source: Source) -> Finding:
     return Finding(
         code=rule.code,
         name=rule.name,
-        severity=rule.severity,
+        severity=rule.severity if found.severity is None else found.severity,
         message=found.message,
         source=source.name,
         path=found.path,

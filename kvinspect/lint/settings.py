@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import pathlib
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from fnmatch import fnmatch
 from functools import cache
 from typing import Any, NamedTuple
 
 from kvinspect.document.finding import Severity
 from kvinspect.document.problem import DocumentError, Mark, Problem, nearest, shown
+from kvinspect.engine import releases
+from kvinspect.engine.refusal import Unknown
 from kvinspect.lint.registry import UnknownRule, rule_named, selected
 
 SEVERITIES = {severity.word: severity for severity in Severity}
@@ -33,6 +36,11 @@ class Settings(NamedTuple):
     fail_on: Severity = Severity.WARNING
     baseline: str | None = None
 
+    @property
+    def baseline_file(self) -> str | None:
+        """The baseline, which is named from the folder of the configuration file on."""
+        return None if self.baseline is None else str(self.folder / self.baseline)
+
     def codes(self, source: str) -> frozenset[str]:
         """The rules that are on for a file."""
         return selected(self.select, (*self.ignore, *self._ignored_in(source)))
@@ -43,7 +51,7 @@ class Settings(NamedTuple):
                 yield from words
 
     def _matches(self, source: str, glob: str) -> bool:
-        path = pathlib.Path(source).resolve()
+        path = pathlib.Path(os.path.realpath(source))
         inside = path.relative_to(self.folder).as_posix() if path.is_relative_to(self.folder) else path.as_posix()
         return fnmatch(inside, glob) or fnmatch(path.name, glob)
 
@@ -98,6 +106,8 @@ def read_settings(path: pathlib.Path) -> Settings:
             continue
         try:
             values[key.replace("-", "_")] = reader(value)
+        except WrongEntry as error:
+            problems.append(Problem((key, error.key), message=str(error)))
         except (ValueError, TypeError) as error:
             problems.append(Problem((key,), message=str(error)))
     if problems:
@@ -105,13 +115,36 @@ def read_settings(path: pathlib.Path) -> Settings:
     return Settings(folder=path.parent.resolve(), **values)
 
 
+class WrongEntry(ValueError):
+    """An entry of a table that is wrong; `key` leads to it."""
+
+    def __init__(self, key: str, text: str) -> None:
+        super().__init__(text)
+        self.key = key
+
+
 def _placed(problem: Problem, path: pathlib.Path) -> Problem:
-    text = path.read_text(encoding="utf-8")
-    found = re.search(rf"^[ \t]*[\"']?{re.escape(str(problem.path[0]))}[\"']?[ \t]*=", text, re.MULTILINE)
-    if found is None:
+    lines = path.read_text(encoding="utf-8").splitlines()
+    number = _line(lines, *map(str, problem.path))
+    if number is None:
         return problem._replace(source=str(path))
-    line = text.count("\n", 0, found.start()) + 1
-    return problem.placed(str(path), Mark(line, 1), text.splitlines()[line - 1])
+    return problem.placed(str(path), Mark(number + 1, 1), lines[number])
+
+
+def _line(lines: list[str], key: str, entry: str = "") -> int | None:
+    """The number, from 0 on, of the line that sets a key, or of a table's entry behind its head."""
+    head = re.compile(rf"\s*\[\s*(?:tool\s*\.\s*kvinspect\s*\.\s*)?{_written(key)}\s*\]")
+    sets = re.compile(rf"\s*{_written(key)}\s*[=.]")
+    first = next((i for i, line in enumerate(lines) if head.match(line) or sets.match(line)), None)
+    if first is None or not entry:
+        return first
+    inside = re.compile(rf"(?:\s*|.*[{{,.]\s*){_written(entry)}\s*=")
+    return next((i for i in range(first, len(lines)) if inside.match(lines[i])), first)
+
+
+def _written(key: str) -> str:
+    """A key as TOML takes it, with or without quotes."""
+    return rf"(?:{re.escape(key)}|\"{re.escape(key)}\"|'{re.escape(key)}')"
 
 
 def _words(value: Any) -> tuple[str, ...]:
@@ -130,6 +163,15 @@ def _word(value: Any) -> str:
     if not isinstance(value, str):
         raise ValueError(f"expected a word, found {shown(value)}")
     return value
+
+
+def _release(value: Any) -> str:
+    word = _word(value)
+    try:
+        releases.known(word)
+    except Unknown as unknown:
+        raise ValueError(unknown.problem.text) from None
+    return word
 
 
 def _capability(value: Any) -> str:
@@ -151,13 +193,25 @@ def one_of(value: Any, known: Mapping[str, Any] | tuple[str, ...]) -> str:
 def _severities(value: Any) -> dict[str, Severity]:
     if not isinstance(value, dict):
         raise ValueError(f"expected a table of rules, found {shown(value)}")
-    return {rule_named(word).code: SEVERITIES[one_of(level, SEVERITIES)] for word, level in value.items()}
+    return {_in(word, rule_named, word).code: _in(word, _severity, level) for word, level in value.items()}
+
+
+def _severity(value: Any) -> Severity:
+    return SEVERITIES[one_of(value, SEVERITIES)]
+
+
+def _in(key: str, read: Callable[[Any], Any], value: Any) -> Any:
+    """What a reader makes of an entry of a table. Raises WrongEntry where it takes no such value."""
+    try:
+        return read(value)
+    except (ValueError, TypeError) as error:
+        raise WrongEntry(key, str(error)) from None
 
 
 def _ignores(value: Any) -> dict[str, tuple[str, ...]]:
     if not isinstance(value, dict):
         raise ValueError(f"expected a table of globs, found {shown(value)}")
-    return {glob: _rules(words) for glob, words in value.items()}
+    return {glob: _in(glob, _rules, words) for glob, words in value.items()}
 
 
 _READERS: dict[str, Any] = {
@@ -165,10 +219,10 @@ _READERS: dict[str, Any] = {
     "ignore": _rules,
     "per-file-ignores": _ignores,
     "severity": _severities,
-    "engine": _word,
+    "engine": _release,
     "platform": lambda value: one_of(value, PLATFORMS),
     "device-capability": _capability,
-    "fail-on": lambda value: SEVERITIES[one_of(value, SEVERITIES)],
+    "fail-on": _severity,
     "baseline": _word,
 }
 

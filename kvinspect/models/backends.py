@@ -125,10 +125,7 @@ class Chooser:
         return tuple(dict.fromkeys(misfit.text for misfit in misfits))
 
     def _together(self, name: str, ask: Ask, extra: Mapping[str, Any]) -> Iterator[Misfit]:
-        """What a backend does not take together, and sizes of heads by rule (`supports_combination`)."""
-        rule = HEAD_SIZES.get(name, (1, 1))
-        if ask.head_size % rule[0] or ask.head_size < rule[1]:
-            yield Misfit("head size", f"heads of {ask.head_size}", "")
+        """What a backend does not take together (`supports_combination`)."""
         if name == "FLASH_ATTN" and self.setting.platform == "cuda":
             yield from self._flash_attention(ask)
         if name == "TRITON_FLASH_ATTN" and self.setting.platform == "cuda":
@@ -163,9 +160,6 @@ class Chooser:
         if ask.use_mm_prefix and version != 4:
             yield Misfit("attention", f"tokens that attend both ways with FlashAttention {version}", "")
 
-
-HEAD_SIZES = {"FLASH_ATTN": (8, 1), "TRITON_ATTN": (1, 32)}
-"""Backends that take head sizes by rule → (what divides them, the least)."""
 
 NOPE_SIZES = {"FLASHINFER_MLA": (64, 128, 192), "FLASHINFER_MLA_SPARSE": (128, 192)}
 """MLA backends whose kernels want certain sizes of the part without rotation."""

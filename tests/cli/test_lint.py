@@ -70,6 +70,37 @@ def test_files_of_other_kinds_are_skipped_in_folders_and_not_when_named(lint, fo
     assert lint("configs/pod.yaml").returncode == 2
 
 
+@pytest.mark.parametrize("how", ["text", "json", "github", "sarif", "junit", "gitlab"])
+def test_a_file_that_cannot_be_judged_is_in_every_format(lint, folder, how):
+    (folder / "configs" / "null.json").write_text("null")
+    done = lint("configs/null.json", "--format", how)
+    assert (done.returncode, done.stderr) == (2, "")
+    assert "KV001" in done.stdout
+    assert "All checks passed" not in done.stdout
+    assert lint("configs/null.json", "--skip-others").returncode == 0
+
+
+def test_a_file_that_cannot_be_read_costs_the_others_nothing(lint, folder):
+    (folder / "configs" / "loop.yaml").symlink_to("loop.yaml")
+    for paths in (["configs"], ["configs/loop.yaml", "configs/eagle.yaml"]):
+        done = lint(*paths, "--format", "json")
+        found = {(finding["code"], finding["source"]) for finding in json.loads(done.stdout)["findings"]}
+        assert found == {("KV303", "configs/eagle.yaml"), ("KV001", "configs/loop.yaml")}
+        assert done.returncode == 2
+    assert 'errors="1"' in lint("--format", "junit").stdout
+
+
+def test_a_name_that_is_too_long_is_an_error_of_its_file(lint):
+    done = lint("x" * 300 + ".yaml", "configs")
+    assert (done.returncode, "File name too long" in done.stdout, "KV303" in done.stdout) == (2, True, True)
+
+
+@pytest.mark.parametrize("option", [("--engine", ""), ("--engine", ","), ("--select", ""), ("--select", " , ")])
+def test_an_option_that_names_nothing_is_a_wrong_call(lint, option):
+    done = lint(*option)
+    assert (done.returncode, option[0] in done.stderr) == (2, True)
+
+
 def test_what_git_ignores_is_left_alone(lint, folder):
     (folder / ".git").mkdir()
     (folder / ".gitignore").write_text("configs/*.yaml\n!configs/kept.yaml\nbuild/\n")
@@ -119,8 +150,20 @@ def test_a_baseline_is_written_and_left_out(lint, folder):
     assert lint("--baseline", "known.json").returncode == 0
     (folder / "kvinspect.toml").write_text("baseline = 'known.json'")
     assert lint().returncode == 0
+    assert "1 findings written" in lint("--write-baseline", "again.json").stderr
     (folder / "configs" / "other.yaml").write_text(EAGLE.read_text())
     assert lint().returncode == 1
+
+
+def test_a_baseline_that_is_not_there_is_an_error_wherever_it_is_named(lint, folder):
+    assert lint("--baseline", "nope.json").returncode == 2
+    for place in (folder, folder / "configs"):
+        (place / "kvinspect.toml").write_text("baseline = 'nope.json'")
+        done = lint()
+        assert (done.returncode, "nope.json: cannot be read" in done.stderr) == (2, True)
+        assert lint("--write-baseline", "new.json").returncode == 0
+        (place / "kvinspect.toml").rename(place / "named.toml")
+        assert lint("--config", str(place / "named.toml")).returncode == 2
 
 
 def test_wrong_settings_end_with_2(lint, folder):

@@ -48,9 +48,9 @@ def test_an_unknown_architecture_is_never_clean(model):
     assert "Qwen9ForCausalLM" in result.findings[0].message
 
 
-def test_heads_that_no_rank_can_have_are_found_at_the_model(serve):
+def test_heads_that_no_rank_can_have_are_found_at_the_ranks(serve):
     result, codes = found(serve("block-size: 16\ntensor-parallel-size: 7\n"))
-    assert codes == [("KV001", 1)]
+    assert codes == [("KV001", 3)]
     assert "32" in result.findings[0].message
 
 
@@ -67,6 +67,25 @@ def test_a_backend_that_does_not_take_the_model_is_found_at_the_flag(serve):
     result, codes = found(serve("attention-backend: FLASHMLA\n"))
     assert codes == [("KV001", 2)]
     assert "FLASHMLA" in result.findings[0].message
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("block-size: 16\nattention-backend: FLASHINFR\n", (3, 20)),
+        ("block-size: 16\nattention-config: {backend: FLASHINFR}\n", (3, 19)),
+        ("block-size: 16\ncompilation-config: {cudagraph_mode: FOO}\n", (3, 21)),
+        ("block-size: 16\ncompilation-config.cudagraph_mode: FOO\n", (3, 36)),
+        ("block-size: 16\nmax-model-len: 9999999\n", (3, 16)),
+    ],
+)
+def test_what_the_model_is_refused_for_stands_at_its_flag(serve, text, place):
+    (finding,) = found(serve(text))[0].findings
+    assert (finding.code, finding.mark) == ("KV001", place)
+
+
+def test_an_unknown_backend_of_a_serve_file_is_not_judged(serve):
+    assert not found(serve("attention-backend: FLASHINFR\n"))[0].judged
 
 
 def test_a_flag_that_is_wrong_is_found_once_and_the_model_left_alone(serve):

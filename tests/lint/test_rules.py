@@ -130,8 +130,62 @@ def test_a_fingerprint_outlives_a_moved_line(tmp_path):
 
 def test_an_unknown_backend_is_not_judged(tmp_path):
     result = linted(documents("KV001")[1].replace("FLASH_ATTN", "FLASH_ATN"), tmp_path)
-    assert [(f.code, f.unjudged) for f in result.findings] == [("KV206", True)]
+    assert [(f.code, f.unjudged) for f in result.findings] == [("KV001", True)]
+    assert "did you mean FLASH_ATTN?" in result.findings[0].message
     assert not result.judged
+
+
+@pytest.mark.parametrize(
+    ("backend", "size", "codes"),
+    [
+        ("FLASH_ATTN", 129, ["KV203"]),
+        ("FLASH_ATTN", 7, ["KV203"]),
+        ("FLASH_ATTN", 520, ["KV203"]),
+        ("FLASH_ATTN", 120, []),
+        ("FLASH_ATTN", 264, []),
+        ("TRITON_ATTN", 31, ["KV203"]),
+        ("TRITON_ATTN", 129, []),
+        ("FLEX_ATTENTION", 129, []),
+    ],
+)
+@pytest.mark.parametrize("release", versions())
+def test_head_sizes_that_nobody_asked_about_are_judged_by_the_backends_rule(backend, size, codes, release, tmp_path):
+    good = documents("KV203")[1].replace("FLASH_ATTN", backend).replace("head_size: 80", f"head_size: {size}")
+    found = linted(good, tmp_path, engine=release).findings
+    assert [finding.code for finding in found if finding.code == "KV203"] == codes
+
+
+def test_on_a_cpu_nobody_asks_the_backend_before_it_starts(tmp_path):
+    text = documents("KV203")[1].replace("FLASH_ATTN", "CPU_ATTN").replace("head_size: 80", "head_size: 16")
+    (found,) = (f for f in linted("platform: cpu\n" + text, tmp_path).findings if f.code == "KV203")
+    assert found.severity is Severity.WARNING
+    assert "starts all the same" in found.message
+
+
+def test_what_is_of_another_kind_is_never_clean(tmp_path):
+    for text in ("null", "[1]", '"x"', "{}"):
+        result = linted(text, tmp_path, "x.json")
+        assert [(f.code, f.mark, result.judged) for f in result.findings] == [("KV001", (1, 1), False)]
+    assert not linted("", tmp_path).judged
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "judged"),
+    [
+        ("a.yaml", "[" * 3000, False),
+        ("a.json", "[" * 3000 + "]" * 3000, False),
+        ("a.json", "9" * 10000, False),
+        ("a.yaml", "9" * 10000, False),
+        ("a.yaml", "a: &a [*a]", True),
+        ("a.yaml", "a: &a {<<: *a}", True),
+        ("a.yaml", "[", True),
+        ("a.json", "", True),
+        ("a.json", "{", True),
+    ],
+)
+def test_what_parses_badly_is_a_finding_and_what_is_too_large_is_not_judged(name, text, judged, tmp_path):
+    result = linted(text, tmp_path, name)
+    assert ([f.code for f in result.findings], result.judged) == (["KV001"], judged)
 
 
 def test_a_mapping_is_linted_without_a_file():

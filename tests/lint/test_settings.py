@@ -61,8 +61,12 @@ def test_defaults_count_where_the_document_is_silent(project):
     path.write_text(text, encoding="utf-8")
     (project / "kvinspect.toml").write_text("engine = '0.27'\ndevice-capability = '10.0'\n", encoding="utf-8")
     assert found(project) == []
-    (project / "kvinspect.toml").write_text("engine = '0.5'\n", encoding="utf-8")
-    assert [code for code, _ in found(project)] == ["KV002"]
+
+
+def test_an_unknown_release_is_told_at_the_configuration_whatever_the_document_names(project):
+    (project / "kvinspect.toml").write_text("ignore = []\nengine = '0.99'\n", encoding="utf-8")
+    with pytest.raises(kvinspect.DocumentError, match=r"kvinspect\.toml:2:1: engine: .*0\.99"):
+        found(project)
 
 
 def test_every_wrong_key_is_told_with_its_line(tmp_path):
@@ -74,6 +78,28 @@ def test_every_wrong_key_is_told_with_its_line(tmp_path):
     assert [line for line, _ in said] == [1, 2, 3, 4]
     assert "did you mean select?" in said[0][1]
     assert "did you mean warning?" in said[2][1]
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("[severity]\nKV101 = 'note'\nKV102 = 'bad'\n", 3),
+        ("[severity]\nKV101 = 'note'\nKV9 = 'note'\n", 3),
+        ("ignore = []\n[per-file-ignores]\n'a/*' = ['KV1']\n\"b/*\" = ['KV9']\n", 4),
+        ("ignore = []\nseverity = {KV101 = 'note', KV102 = 'bad'}\n", 2),
+        ("severity.KV101 = 'note'\nseverity.KV102 = 'bad'\n", 2),
+    ],
+)
+@pytest.mark.parametrize("name", ["kvinspect.toml", "pyproject.toml"])
+def test_a_wrong_entry_of_a_table_is_told_with_its_line(text, line, name, tmp_path):
+    path = tmp_path / name
+    if name == "pyproject.toml":
+        text, line = "[tool.kvinspect]\n" + text.replace("\n[", "\n[tool.kvinspect."), line + 1
+        text = text.replace("kvinspect]\n[s", "kvinspect]\n[tool.kvinspect.s")
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(kvinspect.DocumentError) as caught:
+        read_settings(path)
+    assert [error.mark.line for error in caught.value.errors] == [line]
 
 
 def test_a_file_that_is_no_toml_is_told_with_its_place(tmp_path):
@@ -122,6 +148,14 @@ def test_a_baseline_leaves_out_what_it_knows_as_often_as_it_knows_it(project, tm
     path.write_text(baseline.written(findings), encoding="utf-8")
     assert baseline.new(findings, baseline.read(str(path))) == []
     assert len(baseline.new([*findings, *findings], baseline.read(str(path)))) == 1
+
+
+def test_a_baseline_never_hides_a_file_that_could_not_be_judged(tmp_path):
+    path = tmp_path / "x.json"
+    path.write_text("null", encoding="utf-8")
+    findings = kvinspect.lint(path).findings
+    (tmp_path / "baseline.json").write_text(baseline.written(findings), encoding="utf-8")
+    assert baseline.new(findings, baseline.read(str(tmp_path / "baseline.json"))) == list(findings)
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[]", '{"findings": [1]}'])

@@ -1,8 +1,12 @@
-"""Findings as JUnit XML: a suite a file, a failed case a finding, one that passed for a file without any."""
+"""Findings as JUnit XML: a suite a file, a failed case a finding, one that passed for a file without any.
+
+What keeps a file from being judged is an error in place of a failure.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from xml.sax.saxutils import escape, quoteattr
 
 from kvinspect.document.finding import Finding
@@ -19,21 +23,27 @@ def render(report: LintReport) -> str:
         by_source.setdefault(finding.source, []).append(finding)
     suites = "".join(_suite(source, findings) for source, findings in by_source.items())
     cases = sum(max(1, len(findings)) for findings in by_source.values())
-    totals = f'tests="{cases}" failures="{len(report.findings)}" errors="0"'
+    totals = f'tests="{cases}" {_counts(report.findings)}'
     return f'<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="kvinspect" {totals}>\n{suites}</testsuites>\n'
 
 
 def _suite(source: str, findings: list[Finding]) -> str:
     cases = "".join(_case(finding) for finding in findings) or f"  <testcase name={_attribute(source)}/>\n"
-    counts = f'tests="{max(1, len(findings))}" failures="{len(findings)}" errors="0"'
+    counts = f'tests="{max(1, len(findings))}" {_counts(findings)}'
     return f" <testsuite name={_attribute(source)} {counts}>\n{cases} </testsuite>\n"
+
+
+def _counts(findings: Sequence[Finding]) -> str:
+    errors = sum(finding.unjudged for finding in findings)
+    return f'failures="{len(findings) - errors}" errors="{errors}"'
 
 
 def _case(finding: Finding) -> str:
     name = _attribute(f"{finding.code} {finding.name} ({finding.where})")
     kind, message = _attribute(finding.severity.word), _attribute(finding.message)
     head = f"  <testcase name={name} classname={_attribute(finding.source)}>"
-    return f"{head}<failure type={kind} message={message}>{_text(finding.message)}</failure></testcase>\n"
+    tag = "error" if finding.unjudged else "failure"
+    return f"{head}<{tag} type={kind} message={message}>{_text(finding.message)}</{tag}></testcase>\n"
 
 
 def _attribute(text: str) -> str:
