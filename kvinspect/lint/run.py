@@ -152,7 +152,7 @@ def _refuse_unknown(document: Document, release: Release) -> None:
 def _serve(source: Source, settings: Settings, engine: str | None) -> tuple[str, list[Finding]]:
     release = _release(source, None, settings, engine)
     subject = ServeSubject(source, release, flags.read(release.version), source.repeated)
-    found = list(_checked(subject, "serve", source))
+    found = [*_checked(subject, "serve", source), *as_findings(source.placed(subject.unknown_names))]
     if not any(finding.severity is Severity.ERROR for finding in found):
         found += _model_of_serve(source, release, settings)
     return release.version, found

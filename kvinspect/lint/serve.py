@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from kvinspect.document.problem import Problem
+from kvinspect.document.problem import Problem, nearest, shown
 from kvinspect.document.source import Source
 from kvinspect.engine.catalogue.flags import Flags
 from kvinspect.engine.releases import Release
@@ -41,3 +41,13 @@ class ServeSubject:
     def value(self, name: str) -> Any:
         """The value of a flag, None where the file does not set it."""
         return next((e.value for e in self.entries if e.key.replace("_", "-") == name), None)
+
+    @property
+    def unknown_names(self) -> Iterator[Problem]:
+        """Flags that name what the release does not have, a backend."""
+        for entry in self.entries:
+            names = entry.flag.get("names") if entry.flag else None
+            if names and isinstance(entry.value, str) and entry.value.upper() not in map(str.upper, names):
+                expected = f"a backend of vLLM {self.release.version}"
+                found, near = shown(entry.value), nearest(entry.value.upper(), names)
+                yield Problem((entry.key,), expected=expected, found=found, nearest=near, kind="unknown-backend")

@@ -46,7 +46,7 @@ def codes(text, tmp_path, engine="0.27"):
         ("tensor-parallel-size: -1", [("KV007", 1)]),
         ("attention-backend: flash_attn", []),
         ("attention-backend: auto", []),
-        ("attention-backend: FLASHATTN", [("KV007", 1)]),
+        ("attention-backend: FLASHATTN", [("KV001", 1)]),
         ("tensor-parallel-size: two\nblock-size: 16", [("KV007", 1)]),
         ("compilation-config: '{\"mode\": 3'\nblock-size: 16", [("KV007", 1)]),
         ("limit-mm-per-prompt: image=4\nblock-size: 16", [("KV007", 1)]),

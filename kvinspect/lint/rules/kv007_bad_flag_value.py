@@ -34,9 +34,8 @@ def _wrong(entry: Entry) -> str:
 
 
 def _not_chosen(flag: Mapping[str, Any], value: object) -> str:
-    named = str(value).upper() in map(str.upper, flag.get("names", ()))
-    choices = flag.get("choices") or flag.get("words") or flag.get("names")
-    if not choices or named or str(value) in choices:
+    choices = flag.get("choices") or flag.get("words")
+    if not choices or str(value) in choices:
         return ""
     near = nearest(str(value), choices)
     hint = f"; did you mean {near}?" if near else ""
