@@ -188,7 +188,7 @@ def _times(whole: int, part: int) -> int:
 
 
 def window_block_size(backend: Backend, token: int, shared: int | None) -> int:
-    """The block of a layer with a sliding window, in tokens (`_largest_kernel_block_within`).
+    """The block of a layer with a sliding window, in tokens (`_largest_kernel_block_within`, up to 0.29).
 
     The smallest that the kernels take, or the largest whose page fits in a page of `shared` bytes; `token` is the bytes
     of one token.
@@ -196,4 +196,15 @@ def window_block_size(backend: Backend, token: int, shared: int | None) -> int:
     fixed = [size for size in backend.kernel_block_sizes if isinstance(size, int)]
     sizes = fixed or [_base(size) for size in backend.kernel_block_sizes]
     fitting = [size for size in sizes if shared and token > 0 and size * token <= shared]
+    return max(fitting) if fitting else min(sizes)
+
+
+def window_block_size_within(backend: Backend, token: int, page: int) -> int:
+    """The same from 0.30 on: the largest that the kernels take whose page fits in `page` bytes, else the smallest."""
+    most = page // token
+    sizes = [
+        size if isinstance(size, int) else max(_base(size), most // _base(size) * _base(size))
+        for size in backend.kernel_block_sizes
+    ]
+    fitting = [size for size in sizes if size * token <= page]
     return max(fitting) if fitting else min(sizes)

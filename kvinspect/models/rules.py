@@ -51,6 +51,8 @@ class Rules(NamedTuple):
     """Whether Qwen 3-Next's `full_attention_interval` counts; else every fourth layer attends."""
     prefix_by_flash_attention: tuple[int, ...] = (3, 4)
     """Versions of FlashAttention with which Triton shares a layer whose images attend both ways."""
+    window_fills_the_page: bool = False
+    """Whether a window's block is as long as the page of the other layers allows, not the shortest."""
     cohere_window_counts_itself: bool = False
     """Whether a window of Cohere's has its own token beside those that the configuration counts."""
     short_conv: str = "conv"

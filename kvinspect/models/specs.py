@@ -10,7 +10,7 @@ from kvinspect.engine.backends import Backend
 from kvinspect.engine.pages import page_size_bytes
 from kvinspect.engine.specs import LATENT, AttentionSpec, LayerSpec, MambaSpec
 from kvinspect.models.backends import Choice, Chooser
-from kvinspect.models.block_size import Blocks, blocks, window_block_size
+from kvinspect.models.block_size import Blocks, blocks, window_block_size, window_block_size_within
 from kvinspect.models.config import Model
 from kvinspect.models.drafts import draft_layers, left_out
 from kvinspect.models.here import Here
@@ -250,7 +250,10 @@ class _Maker(NamedTuple):
         token = page_size_bytes(
             self.setting.release.customized_spec(one, backend), self.setting.release.reshape.unpadded_page
         )
-        size = window_block_size(backend, token, shared)
+        if self.setting.rules.window_fills_the_page:
+            size = window_block_size_within(backend, token, shared or token * self.blocks.block_size)
+        else:
+            size = window_block_size(backend, token, shared)
         return spec._replace(block_size=size, sliding_window=window, page_size_padded=shared)
 
     def _packed(self, spec: AttentionSpec, cache_dtype: str) -> AttentionSpec:

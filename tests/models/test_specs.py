@@ -198,3 +198,14 @@ def test_releases_answer_apart():
         for engine in ("0.26", "0.27")
     }
     assert kinds == {"0.26": "SlidingWindowSpec", "0.27": "FullAttentionSpec"}
+
+
+@pytest.mark.parametrize(("engine", "block"), [("0.28", 16), ("0.29", 16), ("0.30", 64), ("0.33", 64)])
+def test_the_block_of_a_window_where_the_user_asks_for_longer_ones(engine, block):
+    config = {
+        "architectures": ["MistralForCausalLM"], "model_type": "mistral", "hidden_size": 4096, "num_hidden_layers": 2,
+        "num_attention_heads": 32, "num_key_value_heads": 8, "sliding_window": 4096, "torch_dtype": "bfloat16",
+        "max_position_embeddings": 32768,
+    }  # fmt: skip
+    found = kvinspect.specs(config, engine=engine, engine_args={"block_size": 64}).to_dict()["layers"]
+    assert {row["kv_cache_spec"]["block_size"] for row in found} == {block}
