@@ -1,5 +1,6 @@
 """`kvinspect plan` as a process."""
 
+import html
 import json
 
 import pytest
@@ -116,7 +117,51 @@ def test_a_sweep_in_every_format(run, tmp_path):
 
 def test_a_sweep_in_which_some_points_are_refused(run):
     done = run("plan", MODEL, "--kv-cache-memory-bytes", "2G", "--sweep", "max_model_len=8k..32k")
-    assert (done.returncode, "refused" in done.stdout) == (0, True)
+    assert (done.returncode, "refused 1" in done.stdout, "needs 2.2 GiB" in done.stdout) == (1, True, True)
+
+
+@pytest.mark.parametrize(
+    ("sweep", "refused", "why"),
+    [
+        ("max_model_len=8k..128k", (64000, 128000), "is longer than the model's 40960 tokens"),
+        ("tensor_parallel_size=1,2,3,4", (3,), "cannot be divided among tensor_parallel_size 3"),
+        ("block_size=7,16", (7,), "blocks of 7"),
+    ],
+)
+def test_an_impossible_point_leaves_the_others_planned(run, tmp_path, sweep, refused, why):
+    call = ("plan", MODEL, "--gpu-memory", "80GiB", "--weights", "16.4GB", "--sweep", sweep)
+    done = run(*call)
+    assert (done.returncode, done.stderr) == (1, "")
+    assert done.stdout.count("refused ") == len(refused)
+    assert why in " ".join(done.stdout.split())
+    found = json.loads(run(*call, "-f", "json").stdout)
+    for point in found["points"]:
+        (value,) = point["values"].values()
+        assert (point["num_blocks"] is None, why in (point["refusal"] or "")) == (value in refused, value in refused)
+    for ending in (".svg", ".html", ".md"):
+        made = tmp_path / f"sweep{ending}"
+        assert run(*call, "-o", made).returncode == 1
+        assert why in html.unescape(made.read_text()).replace("\\", "")
+
+
+def test_a_sweep_of_which_no_point_is_possible_says_why(run):
+    done = run("plan", MODEL, *MEMORY, "--sweep", "block_size=7,9")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "blocks of 7" in done.stderr
+    assert "blocks of 9" in done.stderr
+
+
+def test_a_sweep_says_what_a_request_and_the_memory_of_each_point_are(run):
+    call = ("plan", MODEL, "--gpu-memory", "80GiB", "--weights", "16.4GB", "--sweep", "tensor_parallel_size=1,2")
+    shown = run(*call).stdout
+    assert "2,560 blocks, 5.625 GiB" in shown
+    assert "2,560 blocks, 2.812 GiB" in shown
+    assert "estimated for each plan" in shown
+    assert "over 2 ranks" not in shown
+    found = json.loads(run(*call, "-f", "json").stdout)
+    assert "num_blocks" not in found
+    assert [point["bytes_per_request"] for point in found["points"]] == [6039797760, 3019898880]
+    assert ["over 2 ranks" in point["memory_how"] for point in found["points"]] == [False, True]
 
 
 LOG = """\
