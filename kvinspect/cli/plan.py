@@ -12,6 +12,7 @@ import typer
 from kvinspect.cli.exits import CLEAN, FINDINGS, bad_call
 from kvinspect.cli.options import AllLayers, Coloured, Debug, Engine, Output, Quiet
 from kvinspect.cli.output import Color, Format, Report, by_ending, write, write_drawing
+from kvinspect.cli.serve_words import unmarked
 
 if TYPE_CHECKING:
     from kvinspect.api.plan_model import Budget, ModelPlan
@@ -146,7 +147,7 @@ def _asked(words: Sequence[str], engine: str | None, platform: str, capability: 
     """What the words name. Raises ValueError for a flag or a model that nobody knows."""
     from kvinspect.api.serve_command import read_command
 
-    command = read_command(words, engine)
+    command = read_command(unmarked(words), engine)
     setting = {"engine": engine, "platform": platform, "device_capability": capability}
     if command.document is not None and (command.arguments or any(budget)):
         raise bad_call("a planning document says by itself what its arguments and its memory are")

@@ -39,6 +39,30 @@ def test_flags_win_over_the_file(run, tmp_path):
     assert found["memory"] == {"size": 20 << 30, "how": "given", "exact": True, "gpu": None}
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("-cc.cudagraph_mode=FULL",),
+        ("-cc.cudagraph_mode", "FULL"),
+        ("-cc.mode=3",),
+        ("-ac.flash_attn_version=3",),
+        ("-dph",),
+        ("-O3",),
+        ("-O", "3"),
+    ],
+)
+def test_flags_with_one_dash_are_flags_of_vllm(run, words):
+    done = run("plan", MODEL, *MEMORY, *words, "-fjson")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert json.loads(done.stdout)["num_blocks"] == 5720
+
+
+def test_keys_of_a_short_flag_reach_the_document(run, tmp_path):
+    made = tmp_path / "plan.yaml"
+    assert run("plan", MODEL, *MEMORY, "-cc.cudagraph_mode=FULL", "-o", made).returncode == 0
+    assert yaml.safe_load(made.read_text())["compilation_config"] == {"cudagraph_mode": "FULL"}
+
+
 def test_a_serve_file_names_its_model(run, root, tmp_path):
     serve = tmp_path / "serve.yaml"
     serve.write_text(f"model: {root / MODEL}\nkv-cache-memory-bytes: 20G\n")
