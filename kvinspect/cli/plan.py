@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pathlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from enum import Enum
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -16,6 +17,7 @@ from kvinspect.cli.serve_words import unmarked
 
 if TYPE_CHECKING:
     from kvinspect.api.plan_model import Budget, ModelPlan
+    from kvinspect.api.serve_command import ServeCommand
     from kvinspect.document.document import Document
     from kvinspect.models.memory import Memory
     from kvinspect.planning.answer import PlanAnswer
@@ -134,6 +136,17 @@ class _Asked(NamedTuple):
     budget: Budget
     setting: Mapping[str, Any]
     """Release, platform and capability, as the API takes them."""
+    command: ServeCommand
+
+    @contextmanager
+    def places(self) -> Iterator[None]:
+        """Errors of arguments that a file says, with their places in it."""
+        from kvinspect.document.problem import DocumentError
+
+        try:
+            yield
+        except DocumentError as error:
+            raise self.command.placed(error) from None
 
     def memory(self, arguments: Mapping[str, Any]) -> Memory:
         """The memory for the cache under some arguments."""
@@ -151,7 +164,7 @@ def _asked(words: Sequence[str], engine: str | None, platform: str, capability: 
     setting = {"engine": engine, "platform": platform, "device_capability": capability}
     if command.document is not None and (command.arguments or any(budget)):
         raise bad_call("a planning document says by itself what its arguments and its memory are")
-    return _Asked(command.model, command.document, command.arguments, budget, setting)
+    return _Asked(command.model, command.document, command.arguments, budget, setting, command)
 
 
 def _planned(asked: _Asked, show: _Show) -> bool:
@@ -163,7 +176,9 @@ def _planned(asked: _Asked, show: _Show) -> bool:
         answer = documents.plan(asked.document, engine=asked.setting["engine"])
         _print(answer, None, show)
         return answer.clean
-    found = models.plan_model(asked.model, asked.memory(asked.arguments), engine_args=asked.arguments, **asked.setting)
+    with asked.places():
+        has = asked.memory(asked.arguments)
+        found = models.plan_model(asked.model, has, engine_args=asked.arguments, **asked.setting)
     _print(found.plan, found, show)
     return found.clean
 
@@ -201,7 +216,7 @@ def _swept(asked: _Asked, sweeps: Sequence[str], show: _Show) -> bool:
 
     if asked.model is None:
         raise bad_call("a sweep varies engine arguments, so it needs a model's config.json", "--sweep")
-    with step_bar("plans", not show.quiet) as progress:
+    with step_bar("plans", not show.quiet) as progress, asked.places():
         answer = models.sweep(
             asked.model,
             [axis(text) for text in sweeps],

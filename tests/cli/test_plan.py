@@ -70,6 +70,32 @@ def test_a_serve_file_names_its_model(run, root, tmp_path):
     assert run("plan", "vllm", "serve", root / MODEL, "--config", serve).returncode == 0
 
 
+@pytest.mark.parametrize(
+    ("line", "place", "words"),
+    [
+        ("tensor-parallel-size: 0", "2:23", "tensor-parallel-size: expected a whole number from 1"),
+        ("kv_cache_dtype: fp9", "2:17", "did you mean fp8?"),
+        ("attention-backend: FLASHINFR", "2:20", "attention-backend: expected a backend of the release"),
+    ],
+)
+def test_values_of_a_file_are_placed_in_it(run, root, tmp_path, line, place, words):
+    serve = tmp_path / "serve.yaml"
+    serve.write_text(f"model: {root / MODEL}\n{line}\n")
+    for call in ((serve,), ("--config", serve)):
+        done = run("plan", *call, *MEMORY)
+        assert (done.returncode, done.stderr.startswith(f"{serve}:{place}: ")) == (2, True)
+        assert words in done.stderr
+
+
+def test_a_value_of_a_flag_is_not_placed_in_the_file(run, root, tmp_path):
+    serve = tmp_path / "serve.yaml"
+    serve.write_text(f"model: {root / MODEL}\ntensor-parallel-size: 2\n")
+    done = run("plan", "--config", serve, *MEMORY, "-tp", "0")
+    assert done.stderr.startswith("<engine arguments>: tensor_parallel_size: ")
+    done = run("plan", MODEL, *MEMORY, "--attention-backend", "FOO")
+    assert done.stderr.startswith("<engine arguments>: attention_backend: expected a backend")
+
+
 def test_the_document_that_is_written_aligns(run, tmp_path):
     made = tmp_path / "plan.yaml"
     assert run("plan", MODEL, *MEMORY, "-o", made).returncode == 0
