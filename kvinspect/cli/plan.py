@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from kvinspect.cli.exits import CLEAN, FINDINGS, bad_call
+from kvinspect.cli.exits import CLEAN, FINDINGS, bad_call, say
 from kvinspect.cli.options import AllLayers, Coloured, Debug, Engine, Output, Quiet
 from kvinspect.cli.output import Color, Format, Report, by_ending, write, write_drawing
 from kvinspect.cli.serve_words import unmarked
+from kvinspect.report.safe import safe
 
 if TYPE_CHECKING:
     from kvinspect.api.plan_model import Budget, ModelPlan
@@ -196,17 +197,46 @@ def _print(answer: PlanAnswer, model: ModelPlan | None, show: _Show) -> None:
         origin = model.origin if model else None
         shown = Report([model or answer], lambda _: report.page(answer, show.all_layers, origin))
         shown.emit(Format(show.kind.value), show.output, show.color)
+        _wrote(show.output, "refused" if answer.refusal else f"{answer.num_blocks:,} blocks", show)
 
 
 def _print_document(answer: PlanAnswer, show: _Show) -> None:
-    from kvinspect.planning.inspection import inspection_document
+    """A document for each stage of the pipeline: FILE.yaml, FILE.1.yaml and so on."""
+    from kvinspect.planning.inspection import inspection_document, of_workers
     from kvinspect.report import plan as report
     from kvinspect.report.data import as_yaml
 
     if not answer.clean:
         Report([answer], report.page).emit(Format.table, None, show.color)
         return
-    write(as_yaml(inspection_document(answer)), show.output)
+    workers = of_workers(answer)
+    for i, one in enumerate(workers):
+        which = f"worker {i} of {len(workers)}" if len(workers) > 1 else ""
+        name = _numbered(show.output, i)
+        write((f"# {which}\n" if which else "") + as_yaml(inspection_document(one)), name)
+        if not _is_file(show):
+            if which:
+                say(f"kvinspect: this is {which}; with -o FILE.yaml each has a file of its own")
+            return
+        _wrote(name, ", ".join(filter(None, (f"{answer.num_blocks:,} blocks", which))), show)
+
+
+def _numbered(output: str | None, i: int) -> str | None:
+    """The name of a worker's file: FILE.yaml, FILE.1.yaml and so on."""
+    if output is None or i == 0:
+        return output
+    path = pathlib.Path(output)
+    return str(path.with_name(f"{path.stem}.{i}{path.suffix}"))
+
+
+def _is_file(show: _Show) -> bool:
+    return show.output is not None and show.output != "-"
+
+
+def _wrote(name: str | None, what: str, show: _Show) -> None:
+    """Say that a file is there, and what is in it."""
+    if _is_file(show) and not show.quiet:
+        say(f"wrote {safe(str(name))}: {what}")
 
 
 def _swept(asked: _Asked, sweeps: Sequence[str], show: _Show) -> bool:
@@ -240,6 +270,7 @@ def _print_sweep(answer: SweepAnswer, show: _Show) -> None:
         write_drawing(_drawn(answer, show.kind), show.output)
     elif show.output or not show.quiet:
         Report([answer], page).emit(Format(show.kind.value), show.output, show.color)
+    _wrote(show.output, f"{len(answer.points):,} plans", show)
 
 
 def _drawn(answer: SweepAnswer, kind: Kind) -> str:

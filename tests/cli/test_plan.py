@@ -105,6 +105,33 @@ def test_the_document_that_is_written_aligns(run, tmp_path):
     assert kvinspect.load(made).num_blocks == 5720
 
 
+def test_each_stage_of_a_pipeline_has_its_document(run, tmp_path):
+    made = tmp_path / "plan.yaml"
+    done = run("plan", MODEL, *MEMORY, "-pp", "2", "-o", made)
+    assert (done.returncode, done.stdout) == (0, "")
+    files = (made, tmp_path / "plan.1.yaml")
+    assert done.stderr.splitlines() == [f"wrote {file}: 11,441 blocks, worker {i} of 2" for i, file in enumerate(files)]
+    layers = [yaml.safe_load(file.read_text())["kv_cache_config"]["kv_cache_groups"][0] for file in files]
+    assert [one["layer_names"] for one in layers] == [
+        ["model.layers.{0..17}.self_attn.attn"],
+        ["model.layers.{18..35}.self_attn.attn"],
+    ]
+    assert run("align", *files).returncode == 0
+    done = run("plan", MODEL, *MEMORY, "-pp", "2", "-f", "document")
+    assert "worker 0 of 2" in done.stdout
+    assert "worker 0 of 2" in done.stderr
+
+
+def test_what_was_written_is_said_unless_quiet(run, tmp_path):
+    for ending in ("yaml", "json"):
+        made = tmp_path / f"plan.{ending}"
+        assert run("plan", MODEL, *MEMORY, "-o", made).stderr == f"wrote {made}: 5,720 blocks\n"
+        assert run("plan", MODEL, *MEMORY, "-o", made, "--quiet").stderr == ""
+    made = tmp_path / "sweep.svg"
+    done = run("plan", MODEL, *MEMORY, "-o", made, "--sweep", "block_size=16,32")
+    assert done.stderr.endswith(f"wrote {made}: 2 plans\n")
+
+
 def test_a_planning_document(run):
     shown = run("plan", "-", stdin=DOCUMENT)
     assert (shown.returncode, "4,096 blocks" in shown.stdout) == (0, True)
