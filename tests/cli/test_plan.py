@@ -132,6 +132,13 @@ def test_what_was_written_is_said_unless_quiet(run, tmp_path):
     assert done.stderr.endswith(f"wrote {made}: 2 plans\n")
 
 
+@pytest.mark.parametrize("auto", ["auto", "-1"])
+def test_a_length_that_was_chosen_is_said(run, auto):
+    call = ("plan", MODEL, "--engine", "0.27", "--kv-cache-memory-bytes", "2G")
+    assert "max_model_len auto: 14,560 tokens fit" in run(*call, "--max-model-len", auto).stdout
+    assert "auto: " not in run(*call, "--max-model-len", "8k").stdout
+
+
 def test_a_planning_document(run):
     shown = run("plan", "-", stdin=DOCUMENT)
     assert (shown.returncode, "4,096 blocks" in shown.stdout) == (0, True)
