@@ -71,7 +71,13 @@ def read_command(words: Sequence[str], engine: str | None) -> ServeCommand:
         raise ValueError("which model? Give its config.json, its folder, or its hub id")
     if len(command.positional) > 1:
         raise ValueError(f"one model at a time; found {' and '.join(command.positional)}")
-    return _of_name(names[0], known, arguments, file)._replace(by_flag=by_flag)
+    found = _of_name(names[0], known, arguments, file)
+    return found._replace(arguments=_with_words(found.arguments), by_flag=by_flag)
+
+
+def _with_words(arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The arguments, with the word for a length of -1, which a command line and a file give as text."""
+    return {**arguments, "max_model_len": "auto"} if arguments.get("max_model_len") == "-1" else arguments
 
 
 def _of_name(name: str, known: Flags, arguments: dict[str, Any], file: Source | None) -> ServeCommand:
