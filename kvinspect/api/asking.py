@@ -30,8 +30,8 @@ def load(origin: Origin, name: str | None = None) -> Document:
     """
     if isinstance(origin, Document):
         return origin
-    if not isinstance(origin, Mapping) and pathlib.Path(origin).is_dir():
-        raise _another(name or str(origin), "model's folder" if is_model_folder(origin) else "folder")
+    if not isinstance(origin, Mapping) and is_model_folder(origin):
+        raise _another(name or str(origin), "model's folder")
     return document_of(read_source(origin, name))
 
 
@@ -58,8 +58,8 @@ def is_model_folder(name: str | pathlib.Path) -> bool:
 
 
 def _another(name: str, what: str) -> DocumentError:
-    made = f"; `kvinspect plan {name} … -o doc.yaml` makes one" if what != "folder" else ""
-    return DocumentError([Problem((), message=f"is a {what}, no inspection document{made}", source=name, kind="other")])
+    message = f"is a {what}, no inspection document; `kvinspect plan {name} … -o doc.yaml` makes one"
+    return DocumentError([Problem((), message=message, source=name, kind="other")])
 
 
 class Asked(NamedTuple):

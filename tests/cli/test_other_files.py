@@ -32,7 +32,7 @@ def test_a_folder_of_a_model_is_named(run, call):
 
 def test_a_folder_that_is_no_model(run, tmp_path):
     done = run("map", tmp_path)
-    assert (done.returncode, "is a folder, no inspection document" in done.stderr) == (2, True)
+    assert (done.returncode, "Is a directory" in done.stderr) == (2, True)
 
 
 def test_none_is_a_word_among_conditions(run):
