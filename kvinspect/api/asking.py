@@ -8,8 +8,9 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from kvinspect.document.document import Document
-from kvinspect.document.load import load as load_document
+from kvinspect.document.load import from_source
 from kvinspect.document.problem import DocumentError, Problem
+from kvinspect.document.source import Source, read_source
 from kvinspect.engine import releases
 from kvinspect.engine.answer import Setting
 from kvinspect.engine.refusal import Unknown
@@ -27,7 +28,38 @@ def load(origin: Origin, name: str | None = None) -> Document:
 
     `name` stands for the file in messages. Raises DocumentError with every problem that was found.
     """
-    return load_document(origin, name)
+    if isinstance(origin, Document):
+        return origin
+    if not isinstance(origin, Mapping) and is_model_folder(origin):
+        raise _another(name or str(origin), "model's folder")
+    return document_of(read_source(origin, name))
+
+
+def document_of(source: Source) -> Document:
+    """The document of a parsed text. Raises DocumentError, with one problem where it is a file of another kind."""
+    try:
+        return from_source(source)
+    except DocumentError:
+        from kvinspect.lint.kinds import kind_of
+
+        kind = kind_of(source.value, source.name)
+        if kind in KINDS:
+            raise _another(source.name, KINDS[kind]) from None
+        raise
+
+
+KINDS = {"model": "model's config.json", "serve": "`vllm serve` file"}
+"""Files that are no documents, though a document can be made of them."""
+
+
+def is_model_folder(name: str | pathlib.Path) -> bool:
+    """Whether a folder is a model's."""
+    return (pathlib.Path(name) / "config.json").is_file()
+
+
+def _another(name: str, what: str) -> DocumentError:
+    message = f"is a {what}, no inspection document; `kvinspect plan {name} … -o doc.yaml` makes one"
+    return DocumentError([Problem((), message=message, source=name, kind="other")])
 
 
 class Asked(NamedTuple):

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from kvinspect.api.asking import load
 from kvinspect.api.plan import plan
 from kvinspect.api.specs import load_model, specs
+from kvinspect.document.problem import DocumentError
 from kvinspect.models.answer import SpecsAnswer, as_served, scheduler_defaults
 from kvinspect.models.arguments import argument, engine_arguments
 from kvinspect.models.config import Model
@@ -16,7 +17,7 @@ from kvinspect.models.memory import DEFAULT_UTILISATION, Memory, estimated, pars
 from kvinspect.models.stages import planning_document
 from kvinspect.models.weights import Weights, weights_of
 from kvinspect.planning.answer import BackendChoice, ModelOrigin, PlanAnswer
-from kvinspect.planning.sweep import Axis, SweepAnswer, point_of, points
+from kvinspect.planning.sweep import Axis, Point, SweepAnswer, impossible, point_of, points
 
 Progress = Callable[[int, int], None]
 
@@ -164,23 +165,38 @@ def sweep(
 ) -> SweepAnswer:
     """The plans of a model at every combination of the axes' values; `memory` says what each set of arguments has.
 
-    Raises DocumentError as `plan_model`, ValueError for too many points.
+    Raises DocumentError as `plan_model` where not one point can be planned, ValueError for too many points.
     """
     loaded = model if isinstance(model, Model) else load_model(model)
-    found, wanted = [], points(axes)
-    answer = None
+    wanted = points(axes)
+    found: list[Point] = []
+    errors: list[ValueError] = []
+    setting = None
     for done, values in enumerate(wanted):
         arguments = {**(engine_args or {}), **values}
-        answer = plan_model(
-            loaded,
-            memory(arguments),
-            engine=engine,
-            platform=platform,
-            device_capability=device_capability,
-            engine_args=arguments,
-        )
-        found.append(point_of(values, answer.plan))
+        try:
+            has = memory(arguments)
+            answer = plan_model(
+                loaded,
+                has,
+                engine=engine,
+                platform=platform,
+                device_capability=device_capability,
+                engine_args=arguments,
+            )
+            setting = answer.plan.setting
+            found.append(point_of(values, answer.plan, has.size, has.how))
+        except ValueError as error:
+            errors.append(error)
+            found.append(impossible(values, error))
         if progress:
             progress(done + 1, len(wanted))
-    assert answer is not None
-    return SweepAnswer(answer.plan.setting, answer.memory.how, tuple(axes), tuple(found))
+    if setting is None:
+        raise _all_of(errors)
+    return SweepAnswer(setting, tuple(axes), tuple(found))
+
+
+def _all_of(errors: Sequence[ValueError]) -> ValueError:
+    """The errors of all points as one, what several of them say said once."""
+    problems = [problem for error in errors if isinstance(error, DocumentError) for problem in error.errors]
+    return DocumentError(dict.fromkeys(problems)) if problems else errors[0]

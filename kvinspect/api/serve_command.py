@@ -9,12 +9,22 @@ from typing import Any, NamedTuple
 from kvinspect.api.asking import release_of
 from kvinspect.document.document import Document
 from kvinspect.document.load import from_source
+from kvinspect.document.problem import DocumentError, Problem
 from kvinspect.document.source import Source, read_source
 from kvinspect.engine.catalogue import flags
 from kvinspect.engine.catalogue.flags import Flags
 from kvinspect.lint.kinds import kind_of
+from kvinspect.models.arguments import SOURCE
 from kvinspect.models.command import read_file, read_words
 from kvinspect.models.hub import located
+
+NESTED = {
+    "attention_backend": "attention_config",
+    "flash_attn_version": "attention_config",
+    "num_speculative_tokens": "speculative_config",
+    "speculative_method": "speculative_config",
+}
+"""Arguments that may stand in another one."""
 
 
 class ServeCommand(NamedTuple):
@@ -23,6 +33,22 @@ class ServeCommand(NamedTuple):
     model: str | None
     document: Document | None
     arguments: Mapping[str, Any]
+    file: Source | None = None
+    """The file that says what no flag does."""
+    by_flag: frozenset[str] = frozenset()
+    """Arguments that flags set."""
+
+    def placed(self, error: DocumentError) -> DocumentError:
+        """The error with the places of those arguments that the file says."""
+        return DocumentError([self._placed(problem) for problem in error.errors])
+
+    def _placed(self, problem: Problem) -> Problem:
+        if problem.source != SOURCE or not problem.path or self.file is None:
+            return problem
+        name = str(problem.path[0])
+        keys = {str(key).partition(".")[0].replace("-", "_"): key for key in self.file.value}
+        said = next((one for one in (name, NESTED.get(name)) if one in keys and one not in self.by_flag), None)
+        return self.file.place(problem._replace(path=(keys[said],))) if said else problem
 
 
 def read_command(words: Sequence[str], engine: str | None) -> ServeCommand:
@@ -35,18 +61,26 @@ def read_command(words: Sequence[str], engine: str | None) -> ServeCommand:
     rest = list(words[2:] if tuple(words[:2]) == ("vllm", "serve") else words)
     command = read_words(rest, known)
     arguments = dict(command.arguments)
-    folder = None
+    by_flag = frozenset(arguments)
+    file = None
     if "config" in arguments:
-        folder, arguments = _with_file(str(arguments.pop("config")), known, arguments)
+        file = read_source(str(arguments.pop("config")))
+        arguments = {**read_file(file, known), **arguments}
     names = [*command.positional, *([str(arguments.pop("model"))] if "model" in arguments else [])]
     if not names:
         raise ValueError("which model? Give its config.json, its folder, or its hub id")
     if len(command.positional) > 1:
         raise ValueError(f"one model at a time; found {' and '.join(command.positional)}")
-    return _of_name(names[0], known, arguments, folder)
+    found = _of_name(names[0], known, arguments, file)
+    return found._replace(arguments=_with_words(found.arguments), by_flag=by_flag)
 
 
-def _of_name(name: str, known: Flags, arguments: dict[str, Any], folder: pathlib.Path | None) -> ServeCommand:
+def _with_words(arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The arguments, with the word for a length of -1, which a command line and a file give as text."""
+    return {**arguments, "max_model_len": "auto"} if arguments.get("max_model_len") == "-1" else arguments
+
+
+def _of_name(name: str, known: Flags, arguments: dict[str, Any], file: Source | None) -> ServeCommand:
     if name == "-" or pathlib.Path(name).is_file():
         source = read_source(name)
         kind = kind_of(source.value, name)
@@ -54,7 +88,8 @@ def _of_name(name: str, known: Flags, arguments: dict[str, Any], folder: pathlib
             return ServeCommand(None, from_source(source), arguments)
         if kind == "serve":
             return _of_serve(source, known, arguments)
-    return ServeCommand(str(located(name, folder)), None, arguments)
+    folder = pathlib.Path(file.name).parent if file else None
+    return ServeCommand(str(located(name, folder)), None, arguments, file)
 
 
 def _of_serve(source: Source, known: Flags, arguments: dict[str, Any]) -> ServeCommand:
@@ -63,8 +98,4 @@ def _of_serve(source: Source, known: Flags, arguments: dict[str, Any]) -> ServeC
     model = merged.pop("model", None) or merged.pop("model_tag", None)
     if not isinstance(model, str):
         raise ValueError(f"{source.name} names no model; give one, and the file with --config")
-    return ServeCommand(str(located(model, pathlib.Path(source.name).parent)), None, merged)
-
-
-def _with_file(name: str, known: Flags, arguments: dict[str, Any]) -> tuple[pathlib.Path, dict[str, Any]]:
-    return pathlib.Path(name).parent, {**read_file(read_source(name), known), **arguments}
+    return ServeCommand(str(located(model, pathlib.Path(source.name).parent)), None, merged, source)

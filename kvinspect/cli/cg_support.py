@@ -13,7 +13,7 @@ from kvinspect.cli.output import Color, Format, Report
 
 EXAMPLES = """\b
 Examples:
-  kvinspect cg-support configs/llama-4-scout.yaml
+  kvinspect cg-support configs/llama-4-maverick-tp8.yaml
   kvinspect cg-support --engine 0.28 --backend FLASHINFER
   kvinspect cg-support --matrix
   kvinspect cg-support configs/ --strict --quiet

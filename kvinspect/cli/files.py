@@ -8,7 +8,6 @@ from typing import TypeVar
 
 from kvinspect.cli.exits import CLEAN, INPUT, print_problems, say
 from kvinspect.document.document import Document
-from kvinspect.document.load import from_source
 from kvinspect.document.problem import DocumentError
 from kvinspect.document.source import Source, read_source
 
@@ -26,18 +25,22 @@ def answers_of(names: list[str], key: str, ask: Callable[[Document], Answer]) ->
 
     What is wrong with a document is printed, and the others are still asked; so is that there was none at all.
     """
+    from kvinspect.api.asking import document_of, is_model_folder
+
     answers, codes = [], []
     for found in sources(names, key):
         try:
             if isinstance(found, DocumentError):
                 raise found
-            answers.append(ask(from_source(found)))
+            answers.append(ask(document_of(found)))
             codes.append(CLEAN)
         except DocumentError as error:
             print_problems(error.errors)
             codes.append(INPUT)
     if not codes:
         say(f"kvinspect: there is no document with {key} in {', '.join(names)}")
+        for name in filter(is_model_folder, names):
+            say(f"{name} is a model's folder; `kvinspect plan {name} … -o doc.yaml` makes a document")
         codes.append(INPUT)
     return answers, codes
 

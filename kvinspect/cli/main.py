@@ -13,6 +13,7 @@ from kvinspect import __version__
 from kvinspect.cli import align, capture, cg_support, diff, doctor, lint, map, mm_prefix, plan, rule, schema
 from kvinspect.cli.exits import CLEAN, DEVICE, INPUT, INTERNAL, INTERRUPTED, PIPE, print_problems, say
 from kvinspect.cli.output import NobodyReads
+from kvinspect.cli.serve_words import WithServeWords
 
 app = typer.Typer(
     name="kvinspect",
@@ -25,7 +26,9 @@ app = typer.Typer(
 app.command("align", epilog=align.EXAMPLES)(align.align)
 app.command("cg-support", epilog=cg_support.EXAMPLES)(cg_support.cg_support)
 app.command("mm-prefix", epilog=mm_prefix.EXAMPLES)(mm_prefix.mm_prefix)
-app.command("plan", epilog=plan.EXAMPLES, context_settings={"ignore_unknown_options": True})(plan.plan)
+app.command("plan", cls=WithServeWords, epilog=plan.EXAMPLES, context_settings={"ignore_unknown_options": True})(
+    plan.plan
+)
 app.command("diff", epilog=diff.EXAMPLES)(diff.diff)
 app.command("lint", epilog=lint.EXAMPLES)(lint.lint)
 app.command("rule", epilog=rule.EXAMPLES)(rule.rule)

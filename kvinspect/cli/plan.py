@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import pathlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from enum import Enum
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from kvinspect.cli.exits import CLEAN, FINDINGS, bad_call
+from kvinspect.cli.exits import CLEAN, FINDINGS, bad_call, say
 from kvinspect.cli.options import AllLayers, Coloured, Debug, Engine, Output, Quiet
 from kvinspect.cli.output import Color, Format, Report, by_ending, write, write_drawing
+from kvinspect.cli.serve_words import unmarked
+from kvinspect.report.safe import safe
 
 if TYPE_CHECKING:
     from kvinspect.api.plan_model import Budget, ModelPlan
+    from kvinspect.api.serve_command import ServeCommand
     from kvinspect.document.document import Document
     from kvinspect.models.memory import Memory
     from kvinspect.planning.answer import PlanAnswer
@@ -134,6 +138,17 @@ class _Asked(NamedTuple):
     budget: Budget
     setting: Mapping[str, Any]
     """Release, platform and capability, as the API takes them."""
+    command: ServeCommand
+
+    @contextmanager
+    def places(self) -> Iterator[None]:
+        """Errors of arguments that a file says, with their places in it."""
+        from kvinspect.document.problem import DocumentError
+
+        try:
+            yield
+        except DocumentError as error:
+            raise self.command.placed(error) from None
 
     def memory(self, arguments: Mapping[str, Any]) -> Memory:
         """The memory for the cache under some arguments."""
@@ -147,11 +162,11 @@ def _asked(words: Sequence[str], engine: str | None, platform: str, capability: 
     """What the words name. Raises ValueError for a flag or a model that nobody knows."""
     from kvinspect.api.serve_command import read_command
 
-    command = read_command(words, engine)
+    command = read_command(unmarked(words), engine)
     setting = {"engine": engine, "platform": platform, "device_capability": capability}
     if command.document is not None and (command.arguments or any(budget)):
         raise bad_call("a planning document says by itself what its arguments and its memory are")
-    return _Asked(command.model, command.document, command.arguments, budget, setting)
+    return _Asked(command.model, command.document, command.arguments, budget, setting, command)
 
 
 def _planned(asked: _Asked, show: _Show) -> bool:
@@ -163,7 +178,9 @@ def _planned(asked: _Asked, show: _Show) -> bool:
         answer = documents.plan(asked.document, engine=asked.setting["engine"])
         _print(answer, None, show)
         return answer.clean
-    found = models.plan_model(asked.model, asked.memory(asked.arguments), engine_args=asked.arguments, **asked.setting)
+    with asked.places():
+        has = asked.memory(asked.arguments)
+        found = models.plan_model(asked.model, has, engine_args=asked.arguments, **asked.setting)
     _print(found.plan, found, show)
     return found.clean
 
@@ -181,17 +198,46 @@ def _print(answer: PlanAnswer, model: ModelPlan | None, show: _Show) -> None:
         origin = model.origin if model else None
         shown = Report([model or answer], lambda _: report.page(answer, show.all_layers, origin))
         shown.emit(Format(show.kind.value), show.output, show.color)
+        _wrote(show.output, "refused" if answer.refusal else f"{answer.num_blocks:,} blocks", show)
 
 
 def _print_document(answer: PlanAnswer, show: _Show) -> None:
-    from kvinspect.planning.inspection import inspection_document
+    """A document for each stage of the pipeline: FILE.yaml, FILE.1.yaml and so on."""
+    from kvinspect.planning.inspection import inspection_document, of_workers
     from kvinspect.report import plan as report
     from kvinspect.report.data import as_yaml
 
     if not answer.clean:
         Report([answer], report.page).emit(Format.table, None, show.color)
         return
-    write(as_yaml(inspection_document(answer)), show.output)
+    workers = of_workers(answer)
+    for i, one in enumerate(workers):
+        which = f"worker {i} of {len(workers)}" if len(workers) > 1 else ""
+        name = _numbered(show.output, i)
+        write((f"# {which}\n" if which else "") + as_yaml(inspection_document(one)), name)
+        if not _is_file(show):
+            if which:
+                say(f"kvinspect: this is {which}; with -o FILE.yaml each has a file of its own")
+            return
+        _wrote(name, ", ".join(filter(None, (f"{answer.num_blocks:,} blocks", which))), show)
+
+
+def _numbered(output: str | None, i: int) -> str | None:
+    """The name of a worker's file: FILE.yaml, FILE.1.yaml and so on."""
+    if output is None or i == 0:
+        return output
+    path = pathlib.Path(output)
+    return str(path.with_name(f"{path.stem}.{i}{path.suffix}"))
+
+
+def _is_file(show: _Show) -> bool:
+    return show.output is not None and show.output != "-"
+
+
+def _wrote(name: str | None, what: str, show: _Show) -> None:
+    """Say that a file is there, and what is in it."""
+    if _is_file(show) and not show.quiet:
+        say(f"wrote {safe(str(name))}: {what}")
 
 
 def _swept(asked: _Asked, sweeps: Sequence[str], show: _Show) -> bool:
@@ -201,7 +247,7 @@ def _swept(asked: _Asked, sweeps: Sequence[str], show: _Show) -> bool:
 
     if asked.model is None:
         raise bad_call("a sweep varies engine arguments, so it needs a model's config.json", "--sweep")
-    with step_bar("plans", not show.quiet) as progress:
+    with step_bar("plans", not show.quiet) as progress, asked.places():
         answer = models.sweep(
             asked.model,
             [axis(text) for text in sweeps],
@@ -225,6 +271,7 @@ def _print_sweep(answer: SweepAnswer, show: _Show) -> None:
         write_drawing(_drawn(answer, show.kind), show.output)
     elif show.output or not show.quiet:
         Report([answer], page).emit(Format(show.kind.value), show.output, show.color)
+    _wrote(show.output, f"{len(answer.points):,} plans", show)
 
 
 def _drawn(answer: SweepAnswer, kind: Kind) -> str:

@@ -46,7 +46,8 @@ class Chooser:
         """What a backend answers under the setting. Raises Unknown for one that the release does not have."""
         if name not in self._backends:
             if name not in self.entries:
-                raise Unknown((), name, "a backend of the release", nearest(name, self.entries), "unknown-backend")
+                near = nearest(name, self.entries)
+                raise Unknown(("attention_backend",), name, "a backend of the release", near, "unknown-backend")
             found = from_catalogue(name, self.entries[name], self.facts)
             sizes = self._fixed_sizes(name)
             self._backends[name] = found if sizes is None else found._replace(kernel_block_sizes=sizes)

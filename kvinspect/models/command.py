@@ -10,9 +10,13 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from kvinspect.document.numbers import human_number
 from kvinspect.document.problem import DocumentError, Problem, nearest
 from kvinspect.document.source import Source
 from kvinspect.engine.catalogue.flags import Flags
+
+LEVELS = ("0", "1", "2", "3")
+"""What `-O` takes."""
 
 OURS = ("num-speculative-tokens",)
 """Names that people use and no release has: what stands in `--speculative-config`."""
@@ -38,18 +42,32 @@ def read_words(words: Sequence[str], flags: Flags) -> Command:
         if not word.startswith("-") or word == "-":
             positional.append(word)
             continue
+        if word.startswith("-O"):
+            arguments["optimization_level"] = _level(word, left, flags)
+            continue
         name, facts, given = _flag(word, flags)
         _set(arguments, name, _value(word, name, facts, given, left))
     return Command(tuple(positional), arguments)
 
 
+def _level(word: str, left: list[str], flags: Flags) -> str:
+    """`-O3`, `-O=3` and `-O 3` are one flag, and no key of it can be set."""
+    level = word[3:] if word[2:3] == "=" else word[2:]
+    if word == "-O" and left[:1] and left[0] in LEVELS:
+        level = left.pop(0)
+    if level not in LEVELS or "optimization-level" not in flags.by_name:
+        raise ValueError(f"{word} is no flag of vLLM {flags.release}; -O takes a level from 0 to 3, as in -O3")
+    return level
+
+
 def _flag(word: str, flags: Flags) -> tuple[str, Mapping[str, Any], str | None]:
     """(name without dashes, what it takes, the value behind `=`)."""
     written, equals, given = word.partition("=")
-    name = _long(written, flags).lstrip("-").replace("_", "-") if "." not in written else written.lstrip("-")
+    head, dot, keys = written.partition(".")
+    name = _long(head, flags).lstrip("-").replace("_", "-") + dot + keys
     facts = {"takes": "value"} if name in OURS else flags.find(name)
     if facts is None:
-        near = nearest(name, [*flags.by_name, *OURS])
+        near = nearest(name.partition(".")[0], [*flags.by_name, *OURS])
         hint = f"; did you mean --{near}?" if near else ""
         raise ValueError(f"{written} is no flag of vLLM {flags.release}{hint}")
     return name, facts, given if equals else None
@@ -64,9 +82,10 @@ def _long(written: str, flags: Flags) -> str:
 
 
 def _value(word: str, name: str, facts: Mapping[str, Any], given: str | None, left: list[str]) -> Any:
-    if facts["takes"] == "nothing" and given is None:
+    dotted = "." in name
+    if facts["takes"] == "nothing" and given is None and not dotted:
         return not (name.startswith("no-") and facts.get("negates"))
-    if facts["takes"] == "list" and given is None:
+    if facts["takes"] == "list" and given is None and not dotted:
         taken = []
         while left and not left[0].startswith("-"):
             taken.append(left.pop(0))
@@ -75,7 +94,17 @@ def _value(word: str, name: str, facts: Mapping[str, Any], given: str | None, le
         if not left:
             raise ValueError(f"{word} lacks its value")
         given = left.pop(0)
-    return _typed(given)
+    return _of_key(given) if dotted else _typed(given)
+
+
+def _of_key(text: str) -> Any:
+    """The value of a dotted flag: JSON, else a number with a suffix, else the text."""
+    for read in (json.loads, human_number):
+        try:
+            return read(text)
+        except ValueError:
+            continue
+    return text
 
 
 def _typed(text: str) -> Any:

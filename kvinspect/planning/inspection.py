@@ -13,6 +13,13 @@ from kvinspect.planning.answer import PlanAnswer, PlannedGroup, written_fields
 PLANNING_ONLY = ("kv_cache_specs", "available_memory", "worker_layers", "num_gpu_blocks_override")
 
 
+def of_workers(answer: PlanAnswer) -> tuple[PlanAnswer, ...]:
+    """The plan once for each worker with layers of its own: the stages of a pipeline, one of ranks that are alike."""
+    workers = {worker.groups: worker for worker in reversed(answer.workers) if worker.groups}
+    kept = [worker for worker in answer.workers if workers.get(worker.groups) is worker]
+    return tuple(answer._replace(workers=(worker,)) for worker in kept) or (answer,)
+
+
 def inspection_document(answer: PlanAnswer) -> dict[str, Any]:
     """The first worker's cache as a document; what else the planning document says is kept.
 
@@ -31,6 +38,10 @@ def inspection_document(answer: PlanAnswer) -> dict[str, Any]:
             "kv_cache_groups": [_group(group, answer) for group in groups],
         },
     }
+    if "shared_kv_cache_layers" in rest:
+        own = {layer for group in groups for layer in group.layer_names}
+        shared = {alias: target for alias, target in rest["shared_kv_cache_layers"].items() if target in own}
+        document["shared_kv_cache_layers"] = shared
     if any(len(group.backends) > 1 for group in groups):
         names = {layer: backend.name for layer, backend in answer.inputs.backends.items()}
         document["attention_groups"] = [row for group in groups for row in _attention(group, names)]

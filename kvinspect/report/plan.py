@@ -124,6 +124,8 @@ def _capacity(answer: PlanAnswer) -> Iterable[Block]:
         yield Paragraph(spans("No layer has a KV cache, so its memory limits no request."))
         return
     longest, cost = answer.deployment.max_model_len, found.cost
+    if answer.deployment.auto_fit:
+        yield Paragraph(spans(f"max_model_len auto: {longest:,} tokens fit, and that is the length that is taken."))
     whole = cost.blocks * answer.workers[0].bytes_per_block
     rate = f"{cost.bytes_per_token:,.0f} bytes a token"
     parts = [human_bytes(cost.fixed_bytes), rate] if cost.fixed_bytes else [rate]

@@ -1,6 +1,12 @@
+import re
 import xml.etree.ElementTree as ET
 
 import pytest
+
+import kvinspect
+from kvinspect.report import terminal
+from kvinspect.report.map.page import page
+from kvinspect.report.map.scene import matching
 
 WHISPER = "configs/whisper-large-v3-rocm.yaml"
 
@@ -48,3 +54,31 @@ def test_what_cannot_be_drawn_is_said(run, arguments, message):
 def test_nothing_to_draw(run):
     done = run("map", "-", stdin="kv_cache_config: {num_blocks: 1, kv_cache_groups: []}")
     assert (done.returncode, "nothing to draw" in done.stderr) == (2, True)
+
+
+def test_of_many_layers_are_drawn_as_many_as_fit(run, tmp_path):
+    made = tmp_path / "plan.yaml"
+    run("plan", "examples/models/qwen3-8b", "--kv-cache-memory-bytes", "21G", "--engine", "0.33", "-o", made)
+    shown = run("map", made, "--blocks", "3").stdout
+    assert max(map(len, shown.splitlines())) <= 120
+    assert "of 36 layers, as many as fit" in shown
+    drawn = tmp_path / "map.svg"
+    run("map", made, "-o", drawn)
+    assert "model.layers.35.self_attn.attn" in drawn.read_text()
+
+
+def test_no_mark_of_the_scale_stands_twice(run, tmp_path):
+    made = tmp_path / "plan.yaml"
+    run("plan", "examples/models/qwen3-8b", "--kv-cache-memory-bytes", "21G", "--engine", "0.33", "-o", made)
+    shown = run("map", made, "--layer", "*.35.*").stdout
+    marks = [re.findall(r"[\d.]+ [KMG]iB", line) for line in shown.splitlines() if line.count("iB") > 1]
+    assert marks
+    assert all(len(found) == len(set(found)) for found in marks)
+
+
+def test_the_layers_of_a_conflict_stay_in_a_narrow_picture():
+    answer = kvinspect.align("examples/rocm-hybrid.yaml")
+    tensor = next(one for one in answer.tensors if one.conflict)
+    names = matching(answer, tensor, None)
+    shown = terminal.render(page(answer, tensor, names, 3, 20), width=20, colour=False, encoding="utf-8")
+    assert all(layer in shown.replace("\n", "") for layer in tensor.conflict.layers)

@@ -1,5 +1,6 @@
 """`kvinspect plan` as a process."""
 
+import html
 import json
 import pathlib
 
@@ -39,11 +40,61 @@ def test_flags_win_over_the_file(run, tmp_path):
     assert found["memory"] == {"size": 20 << 30, "how": "given", "exact": True, "gpu": None}
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("-cc.cudagraph_mode=FULL",),
+        ("-cc.cudagraph_mode", "FULL"),
+        ("-cc.mode=3",),
+        ("-ac.flash_attn_version=3",),
+        ("-dph",),
+        ("-O3",),
+        ("-O", "3"),
+    ],
+)
+def test_flags_with_one_dash_are_flags_of_vllm(run, words):
+    done = run("plan", MODEL, *MEMORY, *words, "-fjson")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert json.loads(done.stdout)["num_blocks"] == 5720
+
+
+def test_keys_of_a_short_flag_reach_the_document(run, tmp_path):
+    made = tmp_path / "plan.yaml"
+    assert run("plan", MODEL, *MEMORY, "-cc.cudagraph_mode=FULL", "-o", made).returncode == 0
+    assert yaml.safe_load(made.read_text())["compilation_config"] == {"cudagraph_mode": "FULL"}
+
+
 def test_a_serve_file_names_its_model(run, root, tmp_path):
     serve = tmp_path / "serve.yaml"
     serve.write_text(f"model: {root / MODEL}\nkv-cache-memory-bytes: 20G\n")
     assert "Qwen3ForCausalLM" in run("plan", serve).stdout
     assert run("plan", "vllm", "serve", root / MODEL, "--config", serve).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("line", "place", "words"),
+    [
+        ("tensor-parallel-size: 0", "2:23", "tensor-parallel-size: expected a whole number from 1"),
+        ("kv_cache_dtype: fp9", "2:17", "did you mean fp8?"),
+        ("attention-backend: FLASHINFR", "2:20", "attention-backend: expected a backend of the release"),
+    ],
+)
+def test_values_of_a_file_are_placed_in_it(run, root, tmp_path, line, place, words):
+    serve = tmp_path / "serve.yaml"
+    serve.write_text(f"model: {root / MODEL}\n{line}\n")
+    for call in ((serve,), ("--config", serve)):
+        done = run("plan", *call, *MEMORY)
+        assert (done.returncode, done.stderr.startswith(f"{serve}:{place}: ")) == (2, True)
+        assert words in done.stderr
+
+
+def test_a_value_of_a_flag_is_not_placed_in_the_file(run, root, tmp_path):
+    serve = tmp_path / "serve.yaml"
+    serve.write_text(f"model: {root / MODEL}\ntensor-parallel-size: 2\n")
+    done = run("plan", "--config", serve, *MEMORY, "-tp", "0")
+    assert done.stderr.startswith("<engine arguments>: tensor_parallel_size: ")
+    done = run("plan", MODEL, *MEMORY, "--attention-backend", "FOO")
+    assert done.stderr.startswith("<engine arguments>: attention_backend: expected a backend")
 
 
 def test_the_document_that_is_written_aligns(run, tmp_path):
@@ -53,6 +104,40 @@ def test_the_document_that_is_written_aligns(run, tmp_path):
         done = run(command, made)
         assert done.returncode == 0, done.stdout + done.stderr
     assert kvinspect.load(made).num_blocks == 5720
+
+
+def test_each_stage_of_a_pipeline_has_its_document(run, tmp_path):
+    made = tmp_path / "plan.yaml"
+    done = run("plan", MODEL, *MEMORY, "-pp", "2", "-o", made)
+    assert (done.returncode, done.stdout) == (0, "")
+    files = (made, tmp_path / "plan.1.yaml")
+    assert done.stderr.splitlines() == [f"wrote {file}: 11,441 blocks, worker {i} of 2" for i, file in enumerate(files)]
+    layers = [yaml.safe_load(file.read_text())["kv_cache_config"]["kv_cache_groups"][0] for file in files]
+    assert [one["layer_names"] for one in layers] == [
+        ["model.layers.{0..17}.self_attn.attn"],
+        ["model.layers.{18..35}.self_attn.attn"],
+    ]
+    assert run("align", *files).returncode == 0
+    done = run("plan", MODEL, *MEMORY, "-pp", "2", "-f", "document")
+    assert "worker 0 of 2" in done.stdout
+    assert "worker 0 of 2" in done.stderr
+
+
+def test_what_was_written_is_said_unless_quiet(run, tmp_path):
+    for ending in ("yaml", "json"):
+        made = tmp_path / f"plan.{ending}"
+        assert run("plan", MODEL, *MEMORY, "-o", made).stderr == f"wrote {made}: 5,720 blocks\n"
+        assert run("plan", MODEL, *MEMORY, "-o", made, "--quiet").stderr == ""
+    made = tmp_path / "sweep.svg"
+    done = run("plan", MODEL, *MEMORY, "-o", made, "--sweep", "block_size=16,32")
+    assert done.stderr.endswith(f"wrote {made}: 2 plans\n")
+
+
+@pytest.mark.parametrize("auto", ["auto", "-1"])
+def test_a_length_that_was_chosen_is_said(run, auto):
+    call = ("plan", MODEL, "--engine", "0.27", "--kv-cache-memory-bytes", "2G")
+    assert "max_model_len auto: 14,560 tokens fit" in run(*call, "--max-model-len", auto).stdout
+    assert "auto: " not in run(*call, "--max-model-len", "8k").stdout
 
 
 def test_a_planning_document(run):
@@ -117,7 +202,51 @@ def test_a_sweep_in_every_format(run, tmp_path):
 
 def test_a_sweep_in_which_some_points_are_refused(run):
     done = run("plan", MODEL, "--kv-cache-memory-bytes", "2G", "--sweep", "max_model_len=8k..32k")
-    assert (done.returncode, "refused" in done.stdout) == (0, True)
+    assert (done.returncode, "refused 1" in done.stdout, "needs 2.2 GiB" in done.stdout) == (1, True, True)
+
+
+@pytest.mark.parametrize(
+    ("sweep", "refused", "why"),
+    [
+        ("max_model_len=8k..128k", (64000, 128000), "is longer than the model's 40960 tokens"),
+        ("tensor_parallel_size=1,2,3,4", (3,), "cannot be divided among tensor_parallel_size 3"),
+        ("block_size=7,16", (7,), "blocks of 7"),
+    ],
+)
+def test_an_impossible_point_leaves_the_others_planned(run, tmp_path, sweep, refused, why):
+    call = ("plan", MODEL, "--gpu-memory", "80GiB", "--weights", "16.4GB", "--sweep", sweep)
+    done = run(*call)
+    assert (done.returncode, done.stderr) == (1, "")
+    assert done.stdout.count("refused ") == len(refused)
+    assert why in " ".join(done.stdout.split())
+    found = json.loads(run(*call, "-f", "json").stdout)
+    for point in found["points"]:
+        (value,) = point["values"].values()
+        assert (point["num_blocks"] is None, why in (point["refusal"] or "")) == (value in refused, value in refused)
+    for ending in (".svg", ".html", ".md"):
+        made = tmp_path / f"sweep{ending}"
+        assert run(*call, "-o", made).returncode == 1
+        assert why in html.unescape(made.read_text()).replace("\\", "")
+
+
+def test_a_sweep_of_which_no_point_is_possible_says_why(run):
+    done = run("plan", MODEL, *MEMORY, "--sweep", "block_size=7,9")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "blocks of 7" in done.stderr
+    assert "blocks of 9" in done.stderr
+
+
+def test_a_sweep_says_what_a_request_and_the_memory_of_each_point_are(run):
+    call = ("plan", MODEL, "--gpu-memory", "80GiB", "--weights", "16.4GB", "--sweep", "tensor_parallel_size=1,2")
+    shown = run(*call).stdout
+    assert "2,560 blocks, 5.625 GiB" in shown
+    assert "2,560 blocks, 2.812 GiB" in shown
+    assert "estimated for each plan" in shown
+    assert "over 2 ranks" not in shown
+    found = json.loads(run(*call, "-f", "json").stdout)
+    assert "num_blocks" not in found
+    assert [point["bytes_per_request"] for point in found["points"]] == [6039797760, 3019898880]
+    assert ["over 2 ranks" in point["memory_how"] for point in found["points"]] == [False, True]
 
 
 LOG = """\

@@ -22,6 +22,11 @@ FLAGS = flags.read("0.27.1")
         ('m --speculative-config {"method":"mtp"}', {"speculative_config": {"method": "mtp"}}),
         ("m --num-speculative-tokens 3", {"num_speculative_tokens": "3"}),
         ("m --kv-cache-dtype-skip-layers 0 1", {"kv_cache_dtype_skip_layers": ["0", "1"]}),
+        ("m -cc.cudagraph_mode=FULL", {"compilation_config": {"cudagraph_mode": "FULL"}}),
+        ("m -cc.mode 3 -cc.use_inductor=true", {"compilation_config": {"mode": 3, "use_inductor": True}}),
+        ("-O3 m", {"optimization_level": "3"}),
+        ("-O 2 m", {"optimization_level": "2"}),
+        ("-O=1 m", {"optimization_level": "1"}),
         ("--trust-remote-code -- m", {"trust_remote_code": True}),
     ],
 )
@@ -35,6 +40,9 @@ def test_words(words, arguments):
     ("words", "message"),
     [
         ("m --tensor-paralel-size 4", "did you mean --tensor-parallel-size?"),
+        ("m -O.level=3", "-O.level=3 is no flag of vLLM 0.27.1"),
+        ("m -O", "-O is no flag of vLLM 0.27.1"),
+        ("m -cx.mode=3", "-cx.mode is no flag of vLLM 0.27.1"),
         ("m --max-model-len", "--max-model-len lacks its value"),
         ("m --compilation-config 3 --compilation-config.mode 0", "sets a key of what is no JSON object"),
     ],

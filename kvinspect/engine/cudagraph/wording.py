@@ -38,8 +38,16 @@ def fact_words(key: str, value: Any) -> str:
         return "use_trtllm_attention is false" if value == "false" else "TRT-LLM attention not switched off"
     if value is None:
         return "no " + _TOPICS[key].format("").strip()
-    shown = " or ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
-    return _TOPICS[key].format(shown.replace(">0", "some").replace(">1", "above 1"))
+    if isinstance(value, (list, tuple)):
+        return _any_of(key, value)
+    return _TOPICS[key].format(str(value).replace(">0", "some").replace(">1", "above 1"))
+
+
+def _any_of(key: str, values: Sequence[Any]) -> str:
+    """`compute capability 7.x or 8.x, or none`: None among the values is that there is none."""
+    before, after = _TOPICS[key].split("{}")
+    named = " or ".join(f"{one}{after}" for one in values if one is not None)
+    return f"{before}{named}" + (", or none" if None in values else "")
 
 
 def condition_words(condition: Mapping[str, Any]) -> str:

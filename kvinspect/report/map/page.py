@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 
 from kvinspect.engine.answer import AlignAnswer, TensorAnswer
@@ -18,19 +19,34 @@ OFF_TERMINAL = 120
 def page(answer: AlignAnswer, tensor: TensorAnswer, layers: Sequence[str], blocks: int, width: int | None) -> Page:
     """The page of one allocation, with as many of the `blocks` as the width has room for."""
     columns = width or OFF_TERMINAL
-    drawing = _fitting(answer, tensor, layers, blocks, columns)
+    drawing, drawn = _fitting(answer, tensor, layers, blocks, columns)
     verdict = sentence(tensor)
     why = f"Why: {tensor.why}." + (f" {verdict[0].upper()}{verdict[1:]}." if verdict else "")
     title = spans(Span(title_of(answer.setting.source), "strong"), f"   {drawing.title}")
-    return Page((Heading(title), picture(drawing, columns), Paragraph(spans(why))))
+    left = f"{drawn:,} of {len(layers):,} layers, as many as fit; --layer picks others, and -o FILE.svg draws all."
+    note = [Paragraph(spans(Span(left, "dim")))] if drawn < len(layers) else []
+    return Page((Heading(title), picture(drawing, columns), *note, Paragraph(spans(why))))
 
 
-def _fitting(answer: AlignAnswer, tensor: TensorAnswer, layers: Sequence[str], blocks: int, columns: int) -> Scene:
+def _fitting(
+    answer: AlignAnswer, tensor: TensorAnswer, layers: Sequence[str], blocks: int, columns: int
+) -> tuple[Scene, int]:
+    """The drawing with as many blocks, then as many layers, as the width has room for; how many layers it has."""
     for few in range(blocks, 0, -1):
         drawing = scene(answer, tensor, layers, few)
         if sum(needed_widths(drawing)) < columns:
-            return drawing
-    return scene(answer, tensor, layers, 1)
+            return drawing, len(layers)
+    conflict = tensor.conflict or tensor.conflict_before
+    first = [layer for layer in layers if conflict and layer in conflict.layers]
+    wanted = [*first, *(layer for layer in layers if layer not in first)]
+
+    def of(count: int) -> Scene:
+        kept = set(wanted[:count])
+        return scene(answer, tensor, [layer for layer in layers if layer in kept], 1)
+
+    least = max(len(first), 1)
+    too_many = bisect_left(range(least + 1, len(wanted)), True, key=lambda n: sum(needed_widths(of(n))) >= columns)
+    return of(least + too_many), least + too_many
 
 
 def counterexample(answer: AlignAnswer, tensor: TensorAnswer) -> Picture | None:

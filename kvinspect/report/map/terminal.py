@@ -110,11 +110,12 @@ def _between(scene: Scene, widths: list[int], first: int, last: int, after_cell:
 
 
 def _ruler(scene: Scene, widths: list[int]) -> str:
-    """Bytes at the starts of columns, as many as there is room for."""
+    """Bytes at the starts of columns, as many as there is room for, none that reads like the one before it."""
     line, at = "", 0
     for column, width in zip(scene.columns, widths, strict=True):
         label = "0" if column.start == 0 else human_bytes(column.start).replace(" bytes", " B")
-        if not column.hidden and len(line) <= at and (at == 0 or len(line) + 1 <= at):
+        free = at == 0 or len(line) + 1 <= at
+        if not column.hidden and free and not line.rstrip().endswith(f" {label}"):
             line = line.ljust(at) + label
         at += width
     return line

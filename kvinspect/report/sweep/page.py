@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from kvinspect.planning.sweep import Point, SweepAnswer
 from kvinspect.report.fold import human_bytes, title_of
 from kvinspect.report.page import Block, Heading, Item, Page, Paragraph, Span, Spans, Table, cell, spans
 
 NUMBERS = ("blocks", "tokens", "at once", "a token", "a request", "")
-BAR = 24
+BAR = 16
 """Characters of the longest bar."""
+NOTES = 8
+"""Reasons of refusals that are written out."""
 
 
 def page(answer: SweepAnswer) -> Page:
@@ -18,27 +22,36 @@ def page(answer: SweepAnswer) -> Page:
     title = spans(name, f"   vLLM {setting.engine} · {setting.platform} · {len(answer.points):,} plans")
     most = max((point.max_concurrency or 0.0 for point in answer.points), default=0.0)
     names = tuple(axis.name for axis in answer.axes)
-    rows = tuple(_row(point, most) for point in answer.points)
+    refused = list(dict.fromkeys(point.refusal for point in answer.points if point.refusal))
+    notes = {text: i + 1 for i, text in enumerate(refused)}
+    rows = tuple(_row(point, most, notes) for point in answer.points)
     blocks: list[Block] = [Heading(title), Table((*names, *NUMBERS), rows)]
-    refused = dict.fromkeys(point.refusal for point in answer.points if point.refusal)
-    blocks += [Item("✗", spans(f"{text}.")) for text in list(refused)[:5]]
-    blocks.append(Paragraph(spans(Span(f"Memory for the cache of a worker: {answer.memory}.", "dim"))))
+    blocks += [Item(f"{i}", spans(f"{text}.")) for text, i in notes.items() if i <= NOTES]
+    if len(notes) > NOTES:
+        blocks.append(Paragraph(spans(f"{len(notes) - NOTES:,} reasons more; --format json has all of them.")))
+    blocks.append(Paragraph(spans(Span(f"Memory for the cache of a worker: {_memory(answer)}.", "dim"))))
     return Page(tuple(blocks))
 
 
-def _row(point: Point, most: float) -> tuple[tuple[Spans, ...], ...]:
+def _memory(answer: SweepAnswer) -> str:
+    """Where the memory comes from, with its least and its most where it differs."""
+    sizes = [point.memory for point in answer.points if point.memory is not None]
+    ends = f"{human_bytes(min(sizes))} to {human_bytes(max(sizes))}, " if len(set(sizes)) > 1 else ""
+    return ends + answer.memory
+
+
+def _row(point: Point, most: float, notes: Mapping[str, int]) -> tuple[tuple[Spans, ...], ...]:
     values = tuple(cell(f"{value:,}" if isinstance(value, int) else str(value)) for value in point.values.values())
     if point.max_concurrency is None:
-        word = Span("refused", "bad") if point.refusal else "no limit"
+        word = Span(f"refused {notes[point.refusal]}", "bad") if point.refusal else "no limit"
         return (*values, cell(word), *(cell("") for _ in NUMBERS[1:]))
     length = round(BAR * point.max_concurrency / most) if most else 0
-    fixed = human_bytes(point.fixed_bytes) if point.fixed_bytes else "0"
     return (
         *values,
         cell(f"{point.num_blocks:,}"),
         cell(f"{point.num_tokens:,}"),
         cell(f"{point.max_concurrency:,.2f}"),
         cell(f"{point.bytes_per_token:,.0f} bytes"),
-        cell(fixed),
+        cell(f"{point.blocks_per_request:,} blocks, {human_bytes(point.bytes_per_request or 0)}"),
         cell(Span("█" * length or "▏", "good")),
     )

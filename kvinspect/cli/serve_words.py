@@ -1,0 +1,36 @@
+"""vLLM's flags with one dash (`-tp`, `-cc.mode=3`, `-O3`) past an option parser that takes them for letters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from typer.core import TyperCommand
+
+MARK = "--\x1f"
+"""Before a word that the parser shall leave whole, as it does with long options that it does not know."""
+
+
+class WithServeWords(TyperCommand):
+    """A command that takes words of `vllm serve` besides its own options; `unmarked` gives them back."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the command's own options, and leave each other flag as it is."""
+        own = {name[1] for one in self.params for name in one.opts if name[:1] == "-" and name[1:2] != "-"}
+        own |= {name[1] for name in ctx.help_option_names if name[1:2] != "-"}
+        return super().parse_args(ctx, _marked(args, own))
+
+
+def _marked(words: list[str], own: set[str]) -> list[str]:
+    """The words, those marked that begin like a short flag and not like one of `own`."""
+    end = words.index("--") if "--" in words else len(words)
+    return [f"{MARK}{word}" if _is_foreign(word, own) else word for word in words[:end]] + words[end:]
+
+
+def _is_foreign(word: str, own: set[str]) -> bool:
+    return word[:1] == "-" and word[1:2].isalpha() and word[1] not in own
+
+
+def unmarked(words: Iterable[str]) -> list[str]:
+    """The words as they were written."""
+    return [word.removeprefix(MARK) for word in words]
