@@ -46,7 +46,7 @@ def read_words(words: Sequence[str], flags: Flags) -> Command:
             arguments["optimization_level"] = _level(word, left, flags)
             continue
         name, facts, given = _flag(word, flags)
-        _set(arguments, name, _value(word, name, facts, given, left))
+        _set(arguments, *_home(name, facts, _value(word, name, facts, given, left)))
     return Command(tuple(positional), arguments)
 
 
@@ -133,7 +133,7 @@ def read_file(source: Source, flags: Flags) -> dict[str, Any]:
             continue
         for said in _said(value, flags):
             negated = name.startswith("no-") and facts is not None and facts.get("negates")
-            _set(arguments, name, not said if negated and isinstance(said, bool) else said)
+            _set(arguments, *_home(name, facts or {}, not said if negated and isinstance(said, bool) else said))
     if problems:
         raise DocumentError(problems)
     return arguments
@@ -144,6 +144,13 @@ def _said(value: Any, flags: Flags) -> Iterator[Any]:
     dropped = value is None or value == [] or (value is False and flags.drops_false)
     if not dropped:
         yield value if isinstance(value, (bool, list, dict)) else _typed(str(value))
+
+
+def _home(name: str, facts: Mapping[str, Any], value: Any) -> tuple[str, Any]:
+    """(flag, value) of an alias under the name that it stands for; of `enable` and `disable` one is the other's no."""
+    home = facts.get("stands_for", name)
+    first, other = (word.replace("_", "-").partition("-")[0] for word in (home, name))
+    return home, not value if {first, other} == {"enable", "disable"} and isinstance(value, bool) else value
 
 
 def _set(arguments: dict[str, Any], name: str, value: Any) -> None:

@@ -68,3 +68,17 @@ def test_a_file_is_read_as_the_loader_reads_it():
 def test_a_key_of_a_file_that_is_no_flag_is_placed():
     with pytest.raises(kvinspect.DocumentError, match=r"serve.yaml:2:1: max-model-length.*did you mean max-model-len"):
         file("block-size: 16\nmax-model-length: 3\n")
+
+
+@pytest.mark.parametrize(
+    ("word", "name", "value"),
+    [
+        ("--disable-prefix-caching", "enable_prefix_caching", False),
+        ("--enable-hybrid-kv-cache-manager", "disable_hybrid_kv_cache_manager", False),
+        ("--no-enable-prefix-caching", "enable_prefix_caching", False),
+        ("--disable_sliding_window", "disable_sliding_window", True),
+        ("--device-memory-utilization=0.8", "gpu_memory_utilization", "0.8"),
+    ],
+)
+def test_an_alias_is_the_flag_that_it_stands_for(word, name, value):
+    assert read_words([word], flags.read("0.33.0")).arguments == {name: value}

@@ -15,6 +15,7 @@ class Flags(NamedTuple):
 
     `optional` ones may stand without a value, and `auto` ones take that word as well. What the parser lets through and
     the engine's configuration refuses: `gt`, `ge`, `lt`, `le` are bounds, `words` the only words, `names` in any case.
+    An alias says which flag it `stands_for`.
     """
 
     release: str
@@ -38,6 +39,6 @@ def read(version: str) -> Flags:
     """The flags of a release that the catalogue knows."""
     found = json.loads((FOLDER / "flags" / f"{version}.json").read_text(encoding="utf-8"))
     by_name = {name.removeprefix("--"): facts for name, facts in found["flags"].items()}
-    for facts in list(by_name.values()):
-        by_name.update((alias.removeprefix("--"), facts) for alias in facts.get("aliases", ()))
+    for name, facts in list(by_name.items()):
+        by_name.update((alias.removeprefix("--"), {**facts, "stands_for": name}) for alias in facts.get("aliases", ()))
     return Flags(found["release"], by_name, found["false"] == "dropped")
