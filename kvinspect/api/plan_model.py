@@ -10,6 +10,7 @@ from kvinspect.api.asking import load
 from kvinspect.api.plan import plan
 from kvinspect.api.specs import load_model, specs
 from kvinspect.document.problem import DocumentError
+from kvinspect.engine import releases
 from kvinspect.models.answer import SpecsAnswer, as_served, scheduler_defaults
 from kvinspect.models.arguments import argument, engine_arguments
 from kvinspect.models.config import Model
@@ -105,7 +106,9 @@ def plan_model(
         for stage in range(arguments.pipeline_parallel_size)
     )
     found = plan(load(planning_document(stages, memory.size, written), loaded.name))
-    return ModelPlan(stages, memory, found)
+    # The document in between names the release that was chosen before it.
+    setting = found.setting._replace(engine_source=releases.chosen(engine, None)[2])
+    return ModelPlan(stages, memory, found._replace(setting=setting))
 
 
 class Budget(NamedTuple):
@@ -168,6 +171,7 @@ def sweep(
     Raises DocumentError as `plan_model` where not one point can be planned, ValueError for too many points.
     """
     loaded = model if isinstance(model, Model) else load_model(model)
+    device: Any = {"engine": engine, "platform": platform, "device_capability": device_capability}
     wanted = points(axes)
     found: list[Point] = []
     errors: list[ValueError] = []
@@ -176,14 +180,7 @@ def sweep(
         arguments = {**(engine_args or {}), **values}
         try:
             has = memory(arguments)
-            answer = plan_model(
-                loaded,
-                has,
-                engine=engine,
-                platform=platform,
-                device_capability=device_capability,
-                engine_args=arguments,
-            )
+            answer = plan_model(loaded, has, engine_args=arguments, **device)
             setting = answer.plan.setting
             found.append(point_of(values, answer.plan, has.size, has.how))
         except ValueError as error:

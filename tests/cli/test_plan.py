@@ -384,3 +384,9 @@ def test_an_endless_log_is_not_read_to_its_end(run):
 def test_a_log_without_a_number_of_the_plan(run):
     done = run("plan", MODEL, *MEMORY, "--log", "-", stdin="Using FLASH_ATTN attention backend\n")
     assert (done.returncode, "with the size of the KV cache" in " ".join(done.stderr.split())) == (2, True)
+
+
+def test_who_chose_the_release(run):
+    words = ("plan", MODEL, "--available-kv-cache-memory", "12GiB", "-f", "json")
+    assert json.loads(run(*words).stdout)["engine_source"] in ("newest", "installed")
+    assert json.loads(run(*words, "--engine", "0.27").stdout)["engine_source"] == "argument"
