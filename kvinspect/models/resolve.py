@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from typing import Any
 
 from kvinspect.document.problem import DocumentError, Problem, nearest
@@ -36,10 +36,11 @@ def torch_dtype(cache_dtype: str, dtype: str) -> str:
     return "uint8" if cache_dtype.startswith("turboquant") else CACHE_TORCH_DTYPES.get(cache_dtype, cache_dtype)
 
 
-def quant_mode(cache_dtype: str) -> str:
-    """The name of the quantisation mode of a cache dtype (`get_kv_quant_mode`)."""
-    if cache_dtype.endswith("_per_token_head"):
-        return cache_dtype.upper()
+def quant_mode(cache_dtype: str, modes: Container[str]) -> str:
+    """The quantisation mode of a cache dtype among those that a release has (`get_kv_quant_mode`)."""
+    name = cache_dtype.upper()
+    if name in modes and name != "NONE":
+        return name
     if cache_dtype.startswith("nvfp4"):
         return "NVFP4"
     if cache_dtype.startswith("turboquant_"):

@@ -78,6 +78,10 @@ class Setting(NamedTuple):
         """Whether the release's specs say how many bytes a row has; the V size of a latent row is 0 then."""
         return "state_content_bytes" in self.release.catalogue["spec_classes"]["MLAAttentionSpec"]["optional"]
 
+    def quant_mode(self, cache_dtype: str) -> str:
+        """The quantisation mode of a cache dtype in the release."""
+        return quant_mode(cache_dtype, self.release.catalogue["kv_quant_modes"])
+
     def latent_v(self, size: int) -> int:
         """The V size of a latent row of `size` elements, as the release's specs have it."""
         return 0 if self.names_rows else size
@@ -221,5 +225,5 @@ def one_token(setting: Setting, cache_dtype: str) -> AttentionSpec:
         head_size=size,
         head_size_v=setting.latent_v(size) if setting.shape.is_mla else size,
         dtype=torch_dtype(cache_dtype, setting.dtype),
-        kv_quant_mode=quant_mode(cache_dtype),
+        kv_quant_mode=setting.quant_mode(cache_dtype),
     )

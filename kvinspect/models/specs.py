@@ -17,7 +17,7 @@ from kvinspect.models.here import Here
 from kvinspect.models.layers import Attention, Bare, Given, Latent, Layer, State
 from kvinspect.models.overrides import overridden
 from kvinspect.models.parallel import Heads, Uneven, heads, stage_layers
-from kvinspect.models.resolve import quant_mode, torch_dtype
+from kvinspect.models.resolve import torch_dtype
 from kvinspect.models.setting import Setting
 from kvinspect.models.turboquant import slot_bytes
 
@@ -210,7 +210,7 @@ class _Maker(NamedTuple):
             "head_size": layer.head_size,
             "head_size_v": self.setting.latent_v(layer.head_size),
             "dtype": torch_dtype(cache_dtype, self.setting.dtype),
-            "kv_quant_mode": quant_mode(cache_dtype) if self.setting.rules.latent_is_quantised else "NONE",
+            "kv_quant_mode": self.setting.quant_mode(cache_dtype) if self.setting.rules.latent_is_quantised else "NONE",
             "cache_dtype_str": cache_dtype,
             "sliding_window": layer.sliding_window,
             "state_content_bytes": LATENT_ROWS.get(cache_dtype) if self.setting.names_rows else None,
@@ -234,7 +234,7 @@ class _Maker(NamedTuple):
             head_size=layer.head_size,
             head_size_v=layer.head_size_v or layer.head_size,
             dtype=torch_dtype(cache_dtype, self.setting.dtype),
-            kv_quant_mode=quant_mode(cache_dtype),
+            kv_quant_mode=self.setting.quant_mode(cache_dtype),
             **layer.fields,
         )
         if kind == "full_attention" and cache_dtype.startswith("turboquant_"):

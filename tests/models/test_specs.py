@@ -209,3 +209,20 @@ def test_the_block_of_a_window_where_the_user_asks_for_longer_ones(engine, block
     }  # fmt: skip
     found = kvinspect.specs(config, engine=engine, engine_args={"block_size": 64}).to_dict()["layers"]
     assert {row["kv_cache_spec"]["block_size"] for row in found} == {block}
+
+
+@pytest.mark.parametrize(
+    ("engine", "mode"), [("0.27", "TURBOQUANT"), ("0.28", "TURBOQUANT_K8V4"), ("0.33", "TURBOQUANT_K8V4")]
+)
+def test_turboquant_is_named_as_the_release_names_it(engine, mode):
+    config = {
+        "architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": 512, "num_hidden_layers": 6,
+        "num_attention_heads": 8, "num_key_value_heads": 4, "head_dim": 128, "torch_dtype": "bfloat16",
+        "max_position_embeddings": 4096,
+    }  # fmt: skip
+    found = kvinspect.specs(config, engine=engine, engine_args={"kv_cache_dtype": "turboquant_k8v4"}).to_dict()[
+        "layers"
+    ]
+    packed = [row["kv_cache_spec"] for row in found if row["backend"] == "TURBOQUANT"]
+    assert {spec["kv_quant_mode"] for spec in packed} == {mode}
+    assert {spec["page_size_bytes"] / spec["block_size"] for spec in packed} == {4 * 196}

@@ -7,7 +7,6 @@ from typing import Any
 
 from kvinspect.models.here import Here
 from kvinspect.models.layers import Bare, Given, Layer
-from kvinspect.models.resolve import quant_mode
 
 ARCHITECTURES = ("DeepseekV4ForCausalLM",)
 
@@ -68,7 +67,7 @@ def _row(here: Here) -> dict[str, Any]:
         "head_size": here.text.count("head_dim"),
         "dtype": "uint8" if cache_dtype == PACKED else plain,
         "cache_dtype_str": cache_dtype,
-        "kv_quant_mode": quant_mode(cache_dtype),
+        "kv_quant_mode": here.setting.quant_mode(cache_dtype),
         "alignment": _alignment(here),
         "model_version": "deepseek_v4",
         "state_content_bytes": ROW if cache_dtype == PACKED else None,
