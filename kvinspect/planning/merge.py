@@ -38,7 +38,7 @@ def merged(specs: Iterable[LayerSpec], rules: MergeRules) -> LayerSpec:
     if first.kind in LATENT_FULL:
         return _latents(attention, rules)
     if first.kind == "sliding_window_mla":
-        return _sliding_latents(attention)
+        return _sliding_latents(attention, rules)
     return _full(attention, rules)
 
 
@@ -112,13 +112,14 @@ def _latents(specs: Sequence[AttentionSpec], rules: MergeRules) -> LayerSpec:
     )
 
 
-def _sliding_latents(specs: Sequence[AttentionSpec]) -> LayerSpec:
-    """`SlidingWindowMLASpec.merge`, which hands neither the alignment nor the quantisation on."""
+def _sliding_latents(specs: Sequence[AttentionSpec], rules: MergeRules) -> LayerSpec:
+    """`SlidingWindowMLASpec.merge`, which hands on neither the alignment, nor the quantisation, nor a size of V."""
     if any(spec.kind != "sliding_window_mla" for spec in specs):
         raise _unlike("sliding windows over latents stand beside another kind")
     same = ("cache_dtype_str", "compress_ratio", "model_version", "sliding_window", "indexes_kv_by_block_stride")
     _agree(specs, (*same, "extra_retained_tokens", "marks", "dcp_sharded", "block_stride_alignment"))
-    return specs[0]._replace(alignment=None, kv_quant_mode="NONE")
+    size = specs[0].head_size if rules.latent_has_v else 0
+    return specs[0]._replace(alignment=None, kv_quant_mode="NONE", head_size_v=size)
 
 
 def _agree(specs: Sequence[AttentionSpec], fields: Iterable[str]) -> None:
