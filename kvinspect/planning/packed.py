@@ -114,12 +114,15 @@ def _count(
 
 
 def _split(bucket: Bucket, count: int) -> list[UniformTypeSpecs]:
-    """A bucket's repeats dealt out in turn."""
+    """A bucket's repeats dealt out in turn. Raises Refused where there are fewer of them than groups."""
     if count == 1:
         return [bucket.specs]
     by_layer = bucket.specs.by_layer
     pattern = list(zip(*bucket.by_page.values(), strict=False))
     groups = [[layer for repeat in pattern[i::count] for layer in repeat] for i in range(count)]
+    if not all(groups):
+        text = "pages that come in different numbers leave a group without layers"
+        raise Refused("StopIteration", text, function="is_uniform_type")
     return [
         UniformTypeSpecs(bucket.specs.block_size, tuple((layer, by_layer[layer]) for layer in layers))
         for layers in groups

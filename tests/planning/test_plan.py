@@ -212,3 +212,38 @@ def test_latents_with_a_value_size_of_their_own_are_no_one_spec_from_0_28_on(rel
         plan({"l.0": {**latent, "head_size_v": 64}}, engine=release).to_dict()["groups"][0]["kv_cache_spec"]["kind"]
         == kind
     )
+
+
+def test_a_window_over_latents_hands_no_size_of_v_on():
+    latent = {"kind": "sliding_window_mla", "block_size": 64, "num_kv_heads": 1, "head_size": 576, "dtype": "float16"}
+    document = {
+        "engine": "0.33",
+        "kv_cache_specs": {"a.0": {**latent, "sliding_window": 128, "head_size_v": 64}},
+        "available_memory": [149225472],
+        "model_config": {"max_model_len": 4096, "num_attention_heads": 8},
+    }
+    assert kvinspect.plan(document).to_dict()["groups"][0]["kv_cache_spec"]["page_size_bytes"] == 73728
+
+
+def test_pages_in_different_numbers_can_leave_a_group_without_layers():
+    window = {
+        "kind": "sliding_window_mla",
+        "block_size": 64,
+        "num_kv_heads": 1,
+        "dtype": "float16",
+        "sliding_window": 128,
+    }
+    latent = {"kind": "mla_attention", "block_size": 64, "num_kv_heads": 1, "head_size": 128, "dtype": "float16"}
+    document = {
+        "engine": "0.33",
+        "kv_cache_specs": {
+            "a.{0..6}": {**window, "head_size": 512},
+            "b.0": {**window, "head_size": 128, "state_content_bytes": 64},
+            "c.{0..6}": {**latent, "alignment": 1024},
+        },
+        "available_memory": [1226833921],
+        "kv_cache_layout": "BLNHC",
+        "model_config": {"max_model_len": 1000, "num_attention_heads": 8},
+    }
+    refusal = kvinspect.plan(document).refusal
+    assert (refusal.type, refusal.function) == ("StopIteration", "is_uniform_type")
