@@ -77,6 +77,8 @@ def _full(specs: Sequence[AttentionSpec], rules: MergeRules) -> LayerSpec:
         raise _unlike("some layers have a sliding window and some chunks")
     if first.kind == "tq_full_attention":
         _turboquant(specs)
+    if first.kind == "sink_full_attention" and "compress_ratio" in rules.compared and first.compress_ratio != 1:
+        raise _unlike("a spec with sinks that says tokens_per_state differs from what it is merged into")
     causal = not any(spec.non_causal for spec in specs)
     return first._replace(sliding_window=window, attention_chunk_size=chunk, non_causal=not causal)
 

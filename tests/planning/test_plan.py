@@ -247,3 +247,17 @@ def test_pages_in_different_numbers_can_leave_a_group_without_layers():
     }
     refusal = kvinspect.plan(document).refusal
     assert (refusal.type, refusal.function) == ("StopIteration", "is_uniform_type")
+
+
+@pytest.mark.parametrize(("states", "stops"), [(1, False), (2, True)])
+def test_layers_with_sinks_hand_no_tokens_per_state_on(states, stops):
+    sink = {"kind": "SinkFullAttentionSpec", "block_size": 16, "num_kv_heads": 3, "head_size": 256, "dtype": "float16"}
+    window = {**sink, "kind": "SlidingWindowSpec", "sliding_window": 1000}
+    document = {
+        "engine": "0.33",
+        "kv_cache_specs": {"a.{0..1}": {**sink, "tokens_per_state": states}, "b.{0..1}": window},
+        "available_memory": [1 << 30],
+        "model_config": {"max_model_len": 512, "num_attention_heads": 32},
+    }
+    refusal = kvinspect.plan(document).refusal
+    assert (refusal is not None and refusal.function == "merge") == stops
