@@ -52,6 +52,7 @@ def wrapped(original: Callable[..., Any], path: str) -> Callable[..., Any]:
 
     @functools.wraps(original)
     def initialize_from_config(wrapper: Any, kv_cache_configs: Any, *rest: Any, **named: Any) -> Any:
+        """The engine's own, and the document after it; what fails of ours is a warning."""
         asked = quietly(lambda: asked_of(wrapper))
         result = original(wrapper, kv_cache_configs, *rest, **named)
         if asked is not None:

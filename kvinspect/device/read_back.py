@@ -86,6 +86,7 @@ class _Bench:
         return (alone + together) * self.digits
 
     def run(self) -> Iterable[frozenset[str]]:
+        """The labels of each view, and each pair of views, whose block IDs do not read back as they were written."""
         for digit in range(self.digits):
             for one in self.stamped:
                 one.write(digit)
@@ -119,11 +120,13 @@ class _Stamped:
         return sum(int(piece.tensor.nbytes) for piece in self.pieces)
 
     def write(self, digit: int) -> None:
+        """Write a digit of its block ID into every block of the view."""
         for piece in self.pieces:
             piece.tensor.copy_(_ids(piece, digit).expand_as(piece.tensor))
         self.moved += self.num_bytes
 
     def holds(self, digit: int) -> bool:
+        """Whether every block still reads as that digit of its ID."""
         # A comparison that fails stops somewhere on its way; only whole ones are counted as read.
         intact = all(_holds(piece, digit) for piece in self.pieces)
         self.moved += self.num_bytes if intact else 0

@@ -110,6 +110,7 @@ class _Layers:
         return out
 
     def in_groups(self) -> Iterator[Problem]:
+        """Layers that two KV cache groups name."""
         seen: dict[str, Path] = {}
         for _, _, layers in self.groups:
             for layer, path in layers:
@@ -118,6 +119,7 @@ class _Layers:
                 seen.setdefault(layer, path)
 
     def on_tensors(self) -> Iterator[Problem]:
+        """Layers that two tensors hold, or none, and tensors that hold what is no layer."""
         config = self.raw.get("kv_cache_config")
         if not isinstance(config, Mapping) or config.get("kv_cache_tensors") is None:
             return
@@ -135,6 +137,7 @@ class _Layers:
                 yield Problem(path, message=f"no tensor holds the layer {layer}", kind="misplaced-layer")
 
     def in_attention_groups(self) -> Iterator[Problem]:
+        """Attention groups whose layers are unknown, twice there, or in another KV cache group."""
         seen: set[str] = set()
         for path, row, layers in self.attention:
             group_id = row.get("kv_cache_group_id")
@@ -155,6 +158,7 @@ class _Layers:
                 seen.add(layer)
 
     def sharing(self) -> Iterator[Problem]:
+        """Layers that share the cache of a layer that has none, or that nobody knows."""
         for alias, (key, target) in self.shared.items():
             path = ("shared_kv_cache_layers", key)
             if not isinstance(target, str):
@@ -166,6 +170,7 @@ class _Layers:
                 yield self._unknown(target, path)
 
     def with_own_specs(self) -> Iterator[Problem]:
+        """Layers of a uniform-type group without a spec of their own, and specs without a layer."""
         for path, row, layers in self.groups:
             spec = row.get("kv_cache_spec")
             inner = spec.get("kv_cache_specs") if isinstance(spec, Mapping) else None
@@ -180,6 +185,7 @@ class _Layers:
                 yield Problem(place, message=f"{layer} is no layer of this group", at_key=True, kind="misplaced-layer")
 
     def without_backend(self) -> Iterator[Problem]:
+        """Attention layers that no entry gives a backend."""
         named = {layer for _, _, layers in self.attention for layer, _ in layers}
         for path, row, layers in self.groups:
             spec = row.get("kv_cache_spec")

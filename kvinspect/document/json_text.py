@@ -44,6 +44,7 @@ class _Objects:
         self.count, self.repeated = 0, False
 
     def made(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        """The object of a list of pairs, keys that stand twice noted."""
         self.count += len(pairs)
         if self.count > MAX_VALUES:
             raise DocumentError([_limit(f"at most {MAX_VALUES} values")])

@@ -59,6 +59,7 @@ class _Reader:
         self.count = 0
 
     def value(self, node: yaml.Node, path: Path, depth: int) -> Any:
+        """The plain value of a node at a path, `depth` levels below the top."""
         if isinstance(node, yaml.ScalarNode):
             self._counted(1, node, path)
             return node.value if node.tag == STR else self._scalar(node, path)

@@ -56,6 +56,7 @@ class _Judge:
         """Filled by the alignment of all allocations, before any is proved: packed ones lie on the same bytes."""
 
     def judged(self) -> Judged:
+        """The allocations with what the layout step does to them, alike ones decided once."""
         kinds = self._kinds()
         outcomes, first = self._aligned([members[0] for members in kinds])
         decisions: dict[str, str] = {}
