@@ -33,7 +33,7 @@ ARCHITECTURES: dict[str, Dense] = {
          "OlmoeForCausalLM", "FlexOlmoForCausalLM", "OrionForCausalLM", "StablelmForCausalLM"),
         Dense(),
     ),
-    **dict.fromkeys(("DeepseekForCausalLM", "ChameleonForConditionalGeneration"), Dense()),
+    "ChameleonForConditionalGeneration": Dense(),
     **dict.fromkeys(("Param2MoEForCausalLM", "SarvamMoEForCausalLM", "Phi4MMForCausalLM"), _LLAMA_LIKE),
     "MolmoForCausalLM": Dense(),
     "Molmo2ForConditionalGeneration": _LLAMA_LIKE,

@@ -10,7 +10,7 @@ from kvinspect.models.here import Here, by_layer_type
 from kvinspect.models.layers import Attention, Layer
 
 ARCHITECTURES = (
-    "HunYuanDenseV1ForCausalLM", "HunYuanMoEV1ForCausalLM", "MiniCPM3ForCausalLM", "Step1ForCausalLM",
+    "HunYuanDenseV1ForCausalLM", "HunYuanMoEV1ForCausalLM", "Step1ForCausalLM",
     "Step3TextForCausalLM", "DeciLMForCausalLM", "LagunaForCausalLM", "ExaoneMoeForCausalLM", "Step3p5ForCausalLM",
 )  # fmt: skip
 
@@ -25,13 +25,6 @@ def _hunyuan(here: Here) -> Iterator[Layer]:
     text = here.text
     size = text.maybe_count("head_dim", least=0) or text.maybe_count("attention_head_dim") or text.shared_out()
     return here.decoder(head_size=size)
-
-
-def _minicpm3(here: Here) -> Iterator[Layer]:
-    """The latent is spread out to heads before it is cached."""
-    text = here.text
-    size = text.count("qk_nope_head_dim") + text.count("qk_rope_head_dim")
-    return here.decoder(head_size=size, num_kv_heads=text.heads)
 
 
 def _step1(here: Here) -> Iterator[Layer]:
@@ -120,7 +113,6 @@ def _positive(text: Fields, name: str, value: Any) -> int:
 _RULES = {
     "HunYuanDenseV1ForCausalLM": _hunyuan,
     "HunYuanMoEV1ForCausalLM": _hunyuan,
-    "MiniCPM3ForCausalLM": _minicpm3,
     "Step1ForCausalLM": _step1,
     "Step3TextForCausalLM": _step3,
     "DeciLMForCausalLM": _deci,

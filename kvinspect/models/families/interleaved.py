@@ -8,13 +8,13 @@ from kvinspect.models.config import Fields
 from kvinspect.models.here import Here
 from kvinspect.models.layers import Layer
 
-ARCHITECTURES = ("Jais2ForCausalLM", "PanguEmbeddedForCausalLM", "Plamo3ForCausalLM")
+ARCHITECTURES = ("Jais2ForCausalLM", "Plamo3ForCausalLM")
 
 
 def layers(here: Here) -> Iterator[Layer]:
     """A number is the window of every layer, a list gives one a layer and begins again at its end."""
     attention = "mixer.attn" if here.cls == "Plamo3ForCausalLM" else "self_attn.attn"
-    return here.decoder(attention=attention, window=_window, may_look_both_ways=here.cls == "PanguEmbeddedForCausalLM")
+    return here.decoder(attention=attention, window=_window)
 
 
 def _window(text: Fields, index: int) -> int | None:
