@@ -48,7 +48,7 @@ def specs(
     except Unknown as unknown:
         raise DocumentError([unknown.problem._replace(source=SOURCE)]) from None
     except Refused as refused:
-        problem = Problem((), message=f"the engine stops: {refused.text}", source=loaded.name, kind="refused")
+        problem = Problem((), message=f"the engine stops: {refused.refusal.text}", source=loaded.name, kind="refused")
         raise DocumentError([problem]) from None
 
 

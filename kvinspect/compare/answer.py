@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from kvinspect.compare.layers import DIFFERENT, MOVED, SAME, UNKNOWN, Outcome
 from kvinspect.engine.answer import SCHEMA_VERSION, Setting, refusal_dict
-from kvinspect.engine.refusal import Refused
+from kvinspect.engine.refusal import Refusal
 
 WORST_LAST = (SAME, MOVED, UNKNOWN, DIFFERENT)
 """The verdicts, the worst last: it counts for the caches."""
@@ -54,7 +54,7 @@ class DiffAnswer(NamedTuple):
     renamed: tuple[tuple[str, str], ...] = ()
     """Layers of one side alone that have the same blocks as one of the other."""
     changes: Changes = MappingProxyType({})
-    refusals: tuple[Refused | None, Refused | None] = (None, None)
+    refusals: tuple[Refusal | None, Refusal | None] = (None, None)
 
     @property
     def verdict(self) -> str:

@@ -13,7 +13,7 @@ from kvinspect.engine.answer import AlignAnswer, LayerAnswer, Setting
 from kvinspect.engine.cache import Cache, build_groups
 from kvinspect.engine.cudagraph.answer import CGSupportAnswer
 from kvinspect.engine.cudagraph.run import cg_support_document
-from kvinspect.engine.refusal import Refused
+from kvinspect.engine.refusal import Refusal
 from kvinspect.engine.releases import Release
 from kvinspect.engine.run import align_document
 from kvinspect.engine.specs import LATENT, AttentionSpec, LayerSpec
@@ -66,7 +66,7 @@ class Side(NamedTuple):
     layers: Mapping[str, Layer] = MappingProxyType({})
 
     @property
-    def refusal(self) -> Refused | None:
+    def refusal(self) -> Refusal | None:
         """What stops the engine."""
         if self.plan is not None and self.plan.refusal is not None:
             return self.plan.refusal

@@ -13,7 +13,7 @@ from math import prod
 from typing import NamedTuple
 
 from kvinspect.document.document import Tensor
-from kvinspect.engine.refusal import Refused
+from kvinspect.engine.refusal import Refusal, Refused
 from kvinspect.engine.reshape import LayerView, Part
 from kvinspect.geometry import StridedView, ViewError, contiguous_strides
 
@@ -27,7 +27,7 @@ class TensorOutcome:
 
     views: dict[str, LayerView]
     decisions: dict[str, str] = field(default_factory=dict)
-    refusal: Refused | None = None
+    refusal: Refusal | None = None
     deed: str = ""
     """What the step did, where the decision alone does not say it."""
 
@@ -83,7 +83,7 @@ def align_hybrid(tensor: Tensor, subject: Subject) -> TensorOutcome:
             continue
         if dim != 1:
             text = f"beside state-space layers the blocks have to be in dim 0 or 1, and {layer} has them in dim {dim}"
-            refuse(outcome, layer, Refused("AssertionError", text, function="_update_hybrid_attention_layout"))
+            refuse(outcome, layer, Refusal("AssertionError", text, "_update_hybrid_attention_layout"))
         elif subject.views[layer].parts[0].view.shape[0] == 2:
             attempt(outcome, layer, onto_blocks_first)
     return outcome
@@ -111,10 +111,10 @@ def attempt(
     try:
         moved = move(part.view)
     except Refused as refused:
-        refuse(outcome, layer, refused, function)
+        refuse(outcome, layer, refused.refusal, function)
         return
     except ViewError as error:
-        refuse(outcome, layer, Refused("RuntimeError", str(error)), function)
+        refuse(outcome, layer, Refusal("RuntimeError", str(error)), function)
         return
     if moved is None:
         outcome.decisions[layer] = SKIPPED
@@ -125,9 +125,8 @@ def attempt(
         outcome.decisions[layer] = RESTRIDED
 
 
-def refuse(outcome: TensorOutcome, layer: str | None, refused: Refused, function: str = FUNCTION) -> None:
+def refuse(outcome: TensorOutcome, layer: str | None, refusal: Refusal, function: str = FUNCTION) -> None:
     """Note a refusal on an allocation; `layer` is None where it is about a layer without a view of its own."""
-    refused.stage, refused.function = "align", refused.function or function
     if layer is not None:
         outcome.decisions[layer] = REFUSED
-    outcome.refusal = outcome.refusal or refused
+    outcome.refusal = outcome.refusal or refusal._replace(stage="align").within("align", function)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from kvinspect.document.document import Tensor
 from kvinspect.engine.captured import Comparison
 from kvinspect.engine.explain import Reason
-from kvinspect.engine.refusal import Refused
+from kvinspect.engine.refusal import Refusal
 from kvinspect.engine.reshape import Allocation, LayerView
 from kvinspect.engine.soundness import Conflict
 
@@ -26,7 +26,7 @@ def conflict_dict(conflict: Conflict | None) -> dict[str, Any] | None:
     return {key: list(value) if isinstance(value, tuple) else value for key, value in found.items()}
 
 
-def refusal_dict(refusal: Refused) -> dict[str, Any]:
+def refusal_dict(refusal: Refusal) -> dict[str, Any]:
     """A refusal as JSON has it."""
     return {"type": refusal.type, "in": refusal.function, "text": refusal.text, "where": refusal.where or None}
 
@@ -114,7 +114,7 @@ class TensorAnswer(NamedTuple):
     conflict: Conflict | None
     self_conflict: Conflict | None = None
     """Two blocks of one and the same layer that share bytes."""
-    refusal: Refused | None = None
+    refusal: Refusal | None = None
     offset: int = 0
     block_stride: int = 0
     layer_stride: int | None = None
@@ -217,7 +217,7 @@ class AlignAnswer(NamedTuple):
     layers: tuple[LayerAnswer, ...] = ()
     tensors: tuple[TensorAnswer, ...] = ()
     kernel_block_sizes: tuple[int, ...] = ()
-    refusal: Refused | None = None
+    refusal: Refusal | None = None
     reasons: tuple[Reason, ...] = ()
     device: DeviceAnswer = DeviceAnswer("none", "")
     captured: Comparison | None = None

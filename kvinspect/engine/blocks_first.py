@@ -14,7 +14,7 @@ from typing import NamedTuple
 from kvinspect.document.document import Tensor
 from kvinspect.engine.align import TensorOutcome, attempt, refuse, start
 from kvinspect.engine.groups import AttentionGroup
-from kvinspect.engine.refusal import Refused
+from kvinspect.engine.refusal import Refusal, Refused
 from kvinspect.engine.reshape import LayerView
 from kvinspect.engine.specs import AttentionSpec
 from kvinspect.geometry import StridedView, ViewError
@@ -37,10 +37,10 @@ class WholeModel(NamedTuple):
     """Groups with a kernel block size, counted from the first."""
 
 
-ModelStep = Callable[[WholeModel, Sequence[Tensor]], tuple[list[TensorOutcome], Refused | None]]
+ModelStep = Callable[[WholeModel, Sequence[Tensor]], tuple[list[TensorOutcome], Refusal | None]]
 
 
-def everywhere(model: WholeModel, tensors: Sequence[Tensor]) -> tuple[list[TensorOutcome], Refused | None]:
+def everywhere(model: WholeModel, tensors: Sequence[Tensor]) -> tuple[list[TensorOutcome], Refusal | None]:
     """(what the step does to each allocation, the first refusal of the model's, which may belong to none of them)."""
     step = _Step(model)
     return [step.tensor(tensor) for tensor in tensors], step.refusal
@@ -53,7 +53,7 @@ class _Step:
         self.group_of = {layer: group for group in self.attention for layer in group.layer_names}
         self.order = {layer: i for i, layer in enumerate(model.views)}
         self.dims: dict[int, int] = {}
-        self.refusal: Refused | None = None
+        self.refusal: Refusal | None = None
         self.function = self._due()
         self.refusal = self.refusal or next(self._refusals(), None)
 
@@ -67,7 +67,7 @@ class _Step:
         try:
             dims = {self._dim(group) for group in self.attention if self._sized(group)}
         except Refused as refused:
-            self.refusal = _at(refused, MIXED)
+            self.refusal = _at(refused.refusal, MIXED)
             return MIXED
         return UPDATE if len(dims) > 1 else ""
 
@@ -79,7 +79,7 @@ class _Step:
     def _sized(self, group: AttentionGroup) -> bool:
         return group.kv_cache_group_id < self.model.num_sized
 
-    def _refusals(self) -> Iterator[Refused]:
+    def _refusals(self) -> Iterator[Refusal]:
         """What the step trips over, in the engine's order."""
         for group in self.attention if self.function == UPDATE else ():
             for layer in group.layer_names:
@@ -87,9 +87,9 @@ class _Step:
                     if self._moves(group, layer):
                         onto_blocks_first(self.model.views[layer].parts[0].view)
                 except Refused as refused:
-                    yield _at(refused, UPDATE)
+                    yield _at(refused.refusal, UPDATE)
                 except ViewError as error:
-                    yield _at(Refused("RuntimeError", str(error)), UPDATE)
+                    yield _at(Refusal("RuntimeError", str(error)), UPDATE)
 
     def _moves(self, group: AttentionGroup, layer: str) -> bool:
         """Whether the step moves the layer's view. Raises Refused where it stops instead."""
@@ -124,7 +124,7 @@ class _Step:
                 attempt(outcome, layer, onto_blocks_first, UPDATE)
                 outcome.deed = DEED
         except Refused as refused:
-            refuse(outcome, layer if layer in self.model.views else None, _at(refused, self.function))
+            refuse(outcome, layer if layer in self.model.views else None, _at(refused.refusal, self.function))
 
 
 def onto_blocks_first(view: StridedView) -> StridedView:
@@ -133,6 +133,5 @@ def onto_blocks_first(view: StridedView) -> StridedView:
     return view.as_strided(view.shape, (block, 2 * block, *view.stride[2:]))
 
 
-def _at(refused: Refused, function: str) -> Refused:
-    refused.stage, refused.function = "align", refused.function or function
-    return refused
+def _at(refusal: Refusal, function: str) -> Refusal:
+    return refusal._replace(stage="align").within("align", function)

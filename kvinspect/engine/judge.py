@@ -10,7 +10,7 @@ from kvinspect.document.problem import Path
 from kvinspect.engine import align, blocks_first, why
 from kvinspect.engine.answer import TensorAnswer
 from kvinspect.engine.cache import Cache
-from kvinspect.engine.refusal import Refused
+from kvinspect.engine.refusal import Refusal, Refused
 from kvinspect.engine.reshape import LayerView
 from kvinspect.engine.soundness import Conflict, conflict, self_conflict
 from kvinspect.engine.specs import AttentionSpec
@@ -25,7 +25,7 @@ class Judged(NamedTuple):
     """Each layer's view behind the alignment."""
     decisions: Mapping[str, str]
     """The decision about each layer about which one was taken."""
-    refusal: Refused | None
+    refusal: Refusal | None
     """The first refusal."""
 
     @property
@@ -94,7 +94,7 @@ class _Judge:
     def _is_packed(self, tensor: Tensor) -> bool:
         return tensor.block_stride > 0 or self.cache.whole
 
-    def _aligned(self, tensors: Sequence[Tensor]) -> tuple[list[align.TensorOutcome], Refused | None]:
+    def _aligned(self, tensors: Sequence[Tensor]) -> tuple[list[align.TensorOutcome], Refusal | None]:
         """(what the layout step does to each allocation, its first refusal)."""
         step = self.cache.release.model_step
         if self.cache.whole:
@@ -115,8 +115,8 @@ class _Judge:
         try:
             subject = self._subject()
         except Refused as refused:
-            refused.stage = "align"
-            return [align.TensorOutcome(self._on(tensor), {}, refused) for tensor in tensors]
+            refusal = refused.refusal._replace(stage="align")
+            return [align.TensorOutcome(self._on(tensor), {}, refusal) for tensor in tensors]
         return [step(tensor, subject) for tensor in tensors]
 
     def _on(self, tensor: Tensor) -> dict[str, LayerView]:

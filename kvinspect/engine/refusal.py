@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import NamedTuple
 
 from kvinspect.document.problem import Path, Problem
 from kvinspect.geometry import ViewError
@@ -12,22 +13,41 @@ STAGES = ("spec", "customize_spec", "layout", "placement", "init_attn_backend", 
 """The steps of the engine's start-up at which it may refuse, in order."""
 
 
-class Refused(Exception):
-    """The engine would stop here: an answer of ours, not an error.
+class Refusal(NamedTuple):
+    """Where and why the engine stops at start-up: an answer, not an error."""
 
-    `type` is the class of the engine's exception, `text` says in our words what is wrong, `path` leads to the entry of
-    the document that causes it, as far as that is known. `kind` names what sort of refusal it is, for whoever sorts
-    them.
-    """
+    type: str
+    """The class of the engine's exception."""
+    text: str
+    """What is wrong, in our words."""
+    function: str = ""
+    """The vLLM function that raises."""
+    stage: str = ""
+    """One of STAGES, or a stage of the planner."""
+    path: Path = ()
+    """The entry of the document that causes it, as far as that is known."""
+    kind: str = ""
+    """What sort of refusal it is: lint's rules select by it."""
+    where: str = ""
+    """`file:line:column: path` of the entry."""
+
+    def within(self, stage: str, function: str = "", path: Path = ()) -> Refusal:
+        """The refusal with what an outer step of the engine adds where an inner one has said nothing."""
+        return self._replace(stage=self.stage or stage, function=self.function or function, path=self.path or path)
+
+    def placed(self, where: Callable[[Path], str]) -> Refusal:
+        """The refusal with the place of its entry in the document."""
+        return self._replace(where=where(self.path) if self.path else "")
+
+
+class Refused(Exception):
+    """Carries a refusal from the step that finds it to the one that answers with it."""
 
     def __init__(
         self, type: str, text: str, *, function: str = "", stage: str = "", path: Path = (), kind: str = ""
     ) -> None:
         super().__init__(text)
-        self.type, self.text, self.function = type, text, function
-        self.stage, self.path, self.kind = stage, path, kind
-        self.where = ""
-        """`file:line:column: path` of the entry, filled in by whoever has the document."""
+        self.refusal = Refusal(type, text, function, stage, path, kind)
 
 
 class Unknown(Exception):
@@ -52,7 +72,5 @@ def stage(name: str, function: str = "", path: Path = ()) -> Iterator[None]:
     except ViewError as error:
         raise Refused("RuntimeError", str(error), function=function, stage=name, path=path) from None
     except Refused as refused:
-        refused.stage = refused.stage or name
-        refused.function = refused.function or function
-        refused.path = refused.path or path
+        refused.refusal = refused.refusal.within(name, function, path)
         raise

@@ -24,10 +24,10 @@ def align_document(document: Document, release: Release, setting: Setting) -> Al
         with stage("reshape"):
             return _answer(cache, judge(cache), setting)
     except Refused as refused:
-        refused.where = document.where(refused.path) if refused.path else ""
-        if refused.stage != "allocate":
-            return AlignAnswer(setting, refusal=refused)
-        return AlignAnswer(setting, (), (), cache.kernel_block_sizes, refused, placed=cache.tensors)
+        refusal = refused.refusal.placed(document.where)
+        if refusal.stage != "allocate":
+            return AlignAnswer(setting, refusal=refusal)
+        return AlignAnswer(setting, (), (), cache.kernel_block_sizes, refusal, placed=cache.tensors)
 
 
 def _answer(cache: Cache, judged: Judged, setting: Setting) -> AlignAnswer:

@@ -104,7 +104,7 @@ def subjects(file: ModelFile, release: Release) -> tuple[ModelSubject, Planned]:
             file.source.placed([unknown.problem._replace(path=file.place(_KINDS.get(unknown.kind, ())))])
         ) from None
     except Refused as refused:
-        problem = Problem(file.place(()), message=f"the engine stops: {refused.text}", kind="refused")
+        problem = Problem(file.place(()), message=f"the engine stops: {refused.refusal.text}", kind="refused")
         raise DocumentError(file.source.placed([problem])) from None
     return ModelSubject(stages, file.arguments), planned(document, release)
 

@@ -13,7 +13,7 @@ from kvinspect.engine.cache import Cache, build_groups, build_views
 from kvinspect.engine.cudagraph.decide import Decision, decide_in
 from kvinspect.engine.groups import AttentionGroup
 from kvinspect.engine.judge import Judged, judge
-from kvinspect.engine.refusal import Refused, stage
+from kvinspect.engine.refusal import Refusal, Refused, stage
 from kvinspect.engine.releases import Release
 from kvinspect.engine.selection import Ask, Misfit, misfits_of
 from kvinspect.engine.specs import AttentionSpec
@@ -28,7 +28,7 @@ def _misfits(release: Release, name: str, ask: Ask, facts: tuple[tuple[str, Any]
 class Subject:
     """A document under the rules of one release; a step at which the engine refuses leaves the later ones None."""
 
-    def __init__(self, document: Document, release: Release, refusal: Refused | None = None) -> None:
+    def __init__(self, document: Document, release: Release, refusal: Refusal | None = None) -> None:
         self.document, self.release = document, release
         self.planner_refusal = refusal
         """Where the planner stops, before there is a cache."""
@@ -36,12 +36,12 @@ class Subject:
         """The document as it was written."""
 
     @cached_property
-    def _built(self) -> tuple[Cache, Refused | None]:
+    def _built(self) -> tuple[Cache, Refusal | None]:
         cache = Cache.of(self.document, self.release, self.document.num_blocks)
         try:
             build_groups(cache)
         except Refused as refused:
-            return cache, refused
+            return cache, refused.refusal
         return cache, None
 
     @property
@@ -65,7 +65,7 @@ class Subject:
         return None if self._views_refused or self.cache is None else self._judged
 
     @cached_property
-    def _views_refused(self) -> Refused | None:
+    def _views_refused(self) -> Refusal | None:
         if self.cache is None:
             return None
         try:
@@ -73,11 +73,11 @@ class Subject:
             with stage("reshape"):
                 self._judged = judge(self.cache)
         except Refused as refused:
-            return refused
+            return refused.refusal
         return None
 
     @property
-    def refusal(self) -> Refused | None:
+    def refusal(self) -> Refusal | None:
         """Where the engine stops before the alignment."""
         if self.planner_refusal is not None:
             return self.planner_refusal

@@ -12,7 +12,7 @@ from kvinspect.engine.answer import SCHEMA_VERSION, Setting, refusal_dict
 from kvinspect.engine.groups import KVCacheGroup
 from kvinspect.engine.layout.resolve import Choice
 from kvinspect.engine.pages import unpadded_bytes
-from kvinspect.engine.refusal import Refused
+from kvinspect.engine.refusal import Refusal
 from kvinspect.engine.specs import (
     RENAMED,
     AttentionSpec,
@@ -102,7 +102,7 @@ class PlanAnswer(NamedTuple):
     workers: tuple[Worker, ...] = ()
     num_blocks: int | None = None
     capacity: Capacity | None = None
-    refusal: Refused | None = None
+    refusal: Refusal | None = None
     layout: Choice | None = None
     """The layout in force, where the release has one for the whole cache."""
     planning: Mapping[str, Any] = {}

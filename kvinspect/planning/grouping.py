@@ -74,7 +74,7 @@ def _mixed(specs: Specs, hidden: Specs, rest: dict[str, LayerSpec], steps: Steps
     try:
         rest = unified(rest, steps)
     except Refused as refused:
-        fallback = steps.fallback(specs, steps) if refused.type == "NotImplementedError" else None
+        fallback = steps.fallback(specs, steps) if refused.refusal.type == "NotImplementedError" else None
         if fallback is None:
             raise
         why = "the pages cannot be made alike, so layers with a window are planned as with full attention"
@@ -119,7 +119,7 @@ def _goes_with(others: Sequence[LayerSpec], spec: LayerSpec, steps: Steps) -> bo
     try:
         merged([*others, spec], steps.merging)
     except Refused as refused:
-        if refused.type not in ("AssertionError", "ValueError"):
+        if refused.refusal.type not in ("AssertionError", "ValueError"):
             raise
         return False
     return True

@@ -50,7 +50,7 @@ def merges(specs: Sequence[LayerSpec], rules: MergeRules) -> bool:
     try:
         merged(specs, rules)
     except Refused as refused:
-        if refused.type != "AssertionError":
+        if refused.refusal.type != "AssertionError":
             raise
         return False
     return True

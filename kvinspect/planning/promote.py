@@ -153,6 +153,6 @@ def all_as_full(specs: Specs, steps: Steps) -> UniformTypeSpecs | None:
     try:
         return uniform_type(promoted(specs, steps), steps)
     except Refused as refused:
-        if refused.type != "ValueError":
+        if refused.refusal.type != "ValueError":
             raise
         return None

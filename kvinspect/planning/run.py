@@ -42,8 +42,7 @@ def plan_document(document: Document, release: Release, setting: Setting) -> Pla
         with stage("capacity"):
             return answer._replace(capacity=_capacity(answer))
     except Refused as refused:
-        refused.where = document.where(refused.path) if refused.path else ""
-        return answer._replace(refusal=refused)
+        return answer._replace(refusal=refused.refusal.placed(document.where))
 
 
 def _sized(answer: PlanAnswer, inputs: Inputs, grouping: Grouping) -> PlanAnswer:

@@ -204,7 +204,7 @@ def test_advice_holds_when_it_is_followed(name, sections):
     assert not answer.as_requested
     release = releases.release(answer.setting.release)
     for advice in answer.advice:
-        assert running(decide(advice.change.document, release)).mode is advice.mode
+        assert running(*decide(advice.change.document, release)).mode is advice.mode
 
 
 def test_another_backend_is_advised_only_where_it_fits_and_its_views_are_sound():

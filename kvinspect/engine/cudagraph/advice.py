@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from kvinspect.document.document import Document, LayerUse
 from kvinspect.engine.answer import Setting
+from kvinspect.engine.cache import Cache
 from kvinspect.engine.cudagraph.decide import Decision, GroupLevel, decide
 from kvinspect.engine.cudagraph.mode import CUDAGraphMode
 from kvinspect.engine.cudagraph.start_up import running
@@ -53,11 +54,12 @@ class Asked(NamedTuple):
     release: Release
     setting: Setting
     decision: Decision
+    cache: Cache
 
 
 def advise(asked: Asked) -> tuple[Advice, ...]:
     """The changes that give the requested mode; where none does, those that give a better one than now."""
-    wanted, now = asked.decision.request.mode, running(asked.decision).mode
+    wanted, now = asked.decision.request.mode, running(asked.decision, asked.cache).mode
     if now is wanted:
         return ()
     tried = [advice for change in _changes(asked) if (advice := _tried(change, asked.release))]
@@ -70,7 +72,7 @@ def advise(asked: Asked) -> tuple[Advice, ...]:
 
 def _tried(change: Change, release: Release) -> Advice | None:
     try:
-        mode = running(decide(change.document, release)).mode
+        mode = running(*decide(change.document, release)).mode
     except Refused:
         return None
     return Advice(change, mode) if mode else None
@@ -94,17 +96,17 @@ def needed(decision: Decision) -> AttentionCGSupport:
 
 def _other_backends(asked: Asked) -> Iterator[Change]:
     """The backends that the platform would take for all groups that support too little, in their place."""
-    decision = asked.decision
+    decision, cache = asked.decision, asked.cache
     culprits = [g for g in decision.groups if g.counts and g.level.support < needed(decision)]
     inside = [group for group in culprits if group.kv_cache_group_id is not None]
     if not inside or len(inside) < len(culprits) or not all(isinstance(g.spec, AttentionSpec) for g in inside):
         return
     proposed = 0
-    for name in candidates(asked.release.catalogue, decision.cache.situation, _ask(inside[0], decision)):
-        if any(name == group.backend or not _fits(name, group, decision) for group in inside):
+    for name in candidates(asked.release.catalogue, cache.situation, _ask(inside[0], cache)):
+        if any(name == group.backend or not _fits(name, group, cache) for group in inside):
             continue
         change = _with_backend(asked.document, name, inside)
-        checked = _checked(change, _takes(inside[0], decision), asked)
+        checked = _checked(change, _takes(inside[0], cache), asked)
         if checked:
             yield change._replace(checked=checked)
             proposed += 1
@@ -112,25 +114,25 @@ def _other_backends(asked: Asked) -> Iterator[Change]:
             return
 
 
-def _ask(group: GroupLevel, decision: Decision) -> Ask:
-    spec, model = group.spec, decision.cache.document.model
+def _ask(group: GroupLevel, cache: Cache) -> Ask:
+    spec, model = group.spec, cache.document.model
     assert isinstance(spec, AttentionSpec)
-    sparse = bool(decision.cache.release.catalogue["backends"].get(group.backend, {}).get("is_sparse"))
+    sparse = bool(cache.release.catalogue["backends"].get(group.backend, {}).get("is_sparse"))
     connected = model.kv_transfer_config.kv_connector is not None
     non_causal = model.attention_config.use_non_causal
     return Ask.of(spec, model.cache_dtype, use_sparse=sparse, use_non_causal=non_causal, use_kv_connector=connected)
 
 
-def _takes(group: GroupLevel, decision: Decision) -> str:
+def _takes(group: GroupLevel, cache: Cache) -> str:
     """What a backend was asked about, in words."""
-    ask, situation = _ask(group, decision), decision.cache.situation
+    ask, situation = _ask(group, cache), cache.situation
     device = " ".join(filter(None, (situation.platform, situation.capability)))
     return f"heads of {ask.head_size}, {ask.dtype}, cache dtype {ask.cache_dtype}, blocks of {ask.block_size}, {device}"
 
 
-def _fits(name: str, group: GroupLevel, decision: Decision) -> bool:
-    entry = decision.cache.release.catalogue["backends"][name]
-    return not any(misfits_of(name, entry, _ask(group, decision), decision.cache.situation.facts()))
+def _fits(name: str, group: GroupLevel, cache: Cache) -> bool:
+    entry = cache.release.catalogue["backends"][name]
+    return not any(misfits_of(name, entry, _ask(group, cache), cache.situation.facts()))
 
 
 def _with_backend(document: Document, name: str, groups: list[GroupLevel]) -> Change:

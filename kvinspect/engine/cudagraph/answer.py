@@ -12,7 +12,7 @@ from kvinspect.engine.cudagraph.decide import Decision, GroupLevel
 from kvinspect.engine.cudagraph.mode import CUDAGraphMode
 from kvinspect.engine.cudagraph.resolve import Resolution
 from kvinspect.engine.cudagraph.support import AttentionCGSupport
-from kvinspect.engine.refusal import Refused
+from kvinspect.engine.refusal import Refusal
 
 
 def group_dict(group: GroupLevel) -> dict[str, Any]:
@@ -76,7 +76,7 @@ class CGSupportAnswer(NamedTuple):
     setting: Setting
     requested_mode: CUDAGraphMode
     decision: Decision | None = None
-    refusal: Refused | None = None
+    refusal: Refusal | None = None
     at_start_up: Resolution | None = None
     """The resolution of what the configuration makes of the request first, where it makes something else of it."""
     captured: Captured | None = None

@@ -41,17 +41,18 @@ class Decision(NamedTuple):
     info: AttentionCGSupportInfo
     request: Request
     resolution: Resolution
-    cache: Cache
 
 
-def decide(document: Document, release: Release, overrides: Facts | None = None) -> Decision:
-    """Decide for a document; `overrides` are facts of the deployment in place of the document's.
+def decide(document: Document, release: Release, overrides: Facts | None = None) -> tuple[Decision, Cache]:
+    """Return the decision for a document, and the cache that it is about.
+
+    `overrides` are facts of the deployment that replace the document's.
 
     Raises Refused where the engine does not come as far, Unknown for a name that nobody knows.
     """
     cache = Cache.of(document, release, document.num_blocks)
     build_groups(cache)
-    return decide_in(cache, overrides)
+    return decide_in(cache, overrides), cache
 
 
 def decide_in(cache: Cache, overrides: Facts | None = None) -> Decision:
@@ -61,7 +62,7 @@ def decide_in(cache: Cache, overrides: Facts | None = None) -> Decision:
     groups, info = _narrowed([*_cache_groups(cache, facts), *_encoder_groups(cache, facts)])
     has_states = any(isinstance(group.spec, MambaSpec) for group in cache.groups)
     request = request_of(document)._replace(state_blocks=cache.num_blocks if has_states else None)
-    return Decision(groups, info, request, resolve(request, info), cache)
+    return Decision(groups, info, request, resolve(request, info))
 
 
 def request_of(document: Document) -> Request:

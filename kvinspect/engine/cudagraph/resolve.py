@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from kvinspect.engine.cudagraph.mode import CUDAGraphMode
 from kvinspect.engine.cudagraph.support import AttentionCGSupport, AttentionCGSupportInfo
-from kvinspect.engine.refusal import Refused
+from kvinspect.engine.refusal import Refusal, Refused
 
 FUNCTION = "resolve_cudagraph_mode_and_sizes"
 PIECEWISE_ADVICE = "ask for PIECEWISE, with compilation mode VLLM_COMPILE"
@@ -49,7 +49,7 @@ class Resolution(NamedTuple):
 
     mode: CUDAGraphMode | None
     steps: tuple[Step, ...] = ()
-    error: Refused | None = None
+    error: Refusal | None = None
 
 
 def resolve(request: Request, info: AttentionCGSupportInfo) -> Resolution:
@@ -65,7 +65,7 @@ def resolve(request: Request, info: AttentionCGSupportInfo) -> Resolution:
                 mode = found[0]
         _check_state_blocks(mode, request)
     except Refused as refused:
-        return Resolution(None, tuple(steps), refused)
+        return Resolution(None, tuple(steps), refused.refusal)
     return Resolution(mode, tuple(steps))
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from kvinspect.document.document import Document
 from kvinspect.engine.answer import Setting
+from kvinspect.engine.cache import Cache
 from kvinspect.engine.conditions import OPEN
 from kvinspect.engine.cudagraph.advice import Asked, advise
 from kvinspect.engine.cudagraph.answer import CGSupportAnswer, Matrix, MatrixCell, Open, OpenCase
@@ -25,37 +26,36 @@ def cg_support_document(document: Document, release: Release, setting: Setting) 
     """What becomes of a document's CUDA graph mode. Raises Unknown for a name that nobody knows."""
     requested = CUDAGraphMode[document.model.compilation_config.cudagraph_mode or "NONE"]
     try:
-        decision = decide(document, release)
+        decision, cache = decide(document, release)
     except Refused as refused:
-        refused.where = document.where(refused.path) if refused.path else ""
-        return CGSupportAnswer(setting, requested, refusal=refused)
-    start_up, graphs = _captured(document, release, decision)
+        return CGSupportAnswer(setting, requested, refusal=refused.refusal.placed(document.where))
+    start_up, graphs = _captured(release, decision, cache)
     return CGSupportAnswer(
-        setting._replace(kv_cache_layout=decision.cache.layout),
+        setting._replace(kv_cache_layout=cache.layout),
         requested,
         decision,
         at_start_up=start_up,
         captured=graphs,
         open=tuple(_open(document, release, decision)),
-        advice=advise(Asked(document, release, setting, decision)),
+        advice=advise(Asked(document, release, setting, decision, cache)),
     )
 
 
-def _captured(document: Document, release: Release, decision: Decision) -> tuple[Resolution | None, Captured | None]:
+def _captured(release: Release, decision: Decision, cache: Cache) -> tuple[Resolution | None, Captured | None]:
     """What the configuration makes of the request, and the graphs of the mode that runs; it may refuse the sizes."""
-    start_up = at_start_up(decision)
+    start_up = at_start_up(decision, cache)
     mode = (start_up or decision.resolution).mode
-    model = document.model
+    model = cache.document.model
     scheduler = model.scheduler_config
     batches = Batches(scheduler.max_num_seqs, scheduler.max_num_batched_tokens, decision.request.query_len)
     if mode is None or mode is CUDAGraphMode.NONE:
         return start_up, None
     try:
-        limit = release.capture_limit(decision.cache.situation.capability)
+        limit = release.capture_limit(cache.situation.capability)
         sizes = capture_sizes(model.compilation_config, batches, limit, release.decode_sizes)
         return start_up, release.captured(mode, sizes, batches)
     except Refused as refused:
-        return Resolution(None, (start_up or decision.resolution).steps, refused), None
+        return Resolution(None, (start_up or decision.resolution).steps, refused.refusal), None
 
 
 def _open(document: Document, release: Release, decision: Decision) -> Iterator[Open]:
@@ -77,7 +77,7 @@ FACT_NAMES = {"capability": "device_capability"}
 
 
 def _case(document: Document, release: Release, key: str, value: Any) -> OpenCase:
-    decided = decide(document, release, {key: value})
+    decided, _ = decide(document, release, {key: value})
     return OpenCase(value, decided.info.min_cg_support, decided.info.min_cg_attn_backend, decided.resolution)
 
 

@@ -11,8 +11,8 @@ from kvinspect.lint.subject import Subject
 
 def decided(subject: Subject) -> tuple[Decision, Resolution] | None:
     """The decision and what runs, None where the engine does not come as far."""
-    decision = subject.decision
-    return (decision, running(decision)) if decision else None
+    decision, cache = subject.decision, subject.cache
+    return (decision, running(decision, cache)) if decision and cache else None
 
 
 def written(subject: Subject) -> bool:

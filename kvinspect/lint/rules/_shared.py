@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from kvinspect.document.fold import fold_names
 from kvinspect.document.problem import Path
 from kvinspect.engine.answer import TensorAnswer
-from kvinspect.engine.refusal import Refused
+from kvinspect.engine.refusal import Refusal
 from kvinspect.lint.rule import Found
 from kvinspect.lint.subject import Subject
 
@@ -31,13 +31,13 @@ def folded(layers: Sequence[str]) -> str:
     return ", ".join(fold_names(layers))
 
 
-def refused(subject: Subject, kind: str) -> Refused | None:
+def refused(subject: Subject, kind: str) -> Refusal | None:
     """The refusal before the alignment, if it is of a kind."""
     refusal = subject.refusal
     return refusal if refusal and refusal.kind == kind else None
 
 
-def place_of(subject: Subject, refusal: Refused) -> Path:
+def place_of(subject: Subject, refusal: Refusal) -> Path:
     """The entry of a refusal, the cache as a whole where none is known."""
     return refusal.path or ("kv_cache_config",)
 

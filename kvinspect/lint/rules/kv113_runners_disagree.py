@@ -9,7 +9,7 @@ from kvinspect.document.problem import Path
 from kvinspect.engine.across_layers import asked_for
 from kvinspect.engine.align import REFUSED
 from kvinspect.engine.encoder_only import KIND
-from kvinspect.engine.refusal import Refused
+from kvinspect.engine.refusal import Refusal
 from kvinspect.engine.releases import other_runner
 from kvinspect.engine.runners import choose, unfit
 from kvinspect.engine.specs import AttentionSpec
@@ -86,8 +86,8 @@ def outcome(subject: Subject) -> Outcome | None:
     return None if None in verdicts else Outcome("sound", "starts and is sound")
 
 
-def _refused(refused: Refused, path: Path) -> Outcome:
-    text = f"stops at start-up ({refused.stage}) with {refused.type}: {refused.text}"
+def _refused(refusal: Refusal, path: Path) -> Outcome:
+    text = f"stops at start-up ({refusal.stage}) with {refusal.type}: {refusal.text}"
     return Outcome("refused", text, path or GROUPS)
 
 

@@ -84,7 +84,7 @@ def test_the_layers_of_a_group_never_meet(rows, blocks, layout, aligned):
     try:
         tensors = place(groups, room)
     except Refused as refused:
-        assert refused.kind == "pages-differ"
+        assert refused.refusal.kind == "pages-differ"
         assert len(pages) > 1
         return
     for group, tensor in zip(groups, tensors, strict=True):
