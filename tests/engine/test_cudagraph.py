@@ -220,7 +220,8 @@ def test_nothing_is_advised_where_the_request_comes_out():
     made = kvinspect.load(ROOT / "configs" / "gpt-oss-20b.yaml")
     answer = kvinspect.cg_support(made)
     assert answer.as_requested
-    asked = Asked(made, releases.release(answer.setting.release), answer.setting, answer.decision)
+    release = releases.release(answer.setting.release)
+    asked = Asked(made, release, answer.setting, *decide(made, release))
     assert advise(asked) == ()
 
 
