@@ -29,3 +29,15 @@ MAX_PROBLEMS = 100
 
 MAX_INT = 2**63 - 1
 """The largest number that a field takes."""
+
+MAX_SETTINGS_BYTES = 256 * 1024
+"""Of a pyproject.toml or kvinspect.toml."""
+
+MAX_SETTINGS = 1_000
+"""Keys, words and patterns of the settings."""
+
+MAX_BASELINE_BYTES = 4 * 1024 * 1024
+"""Of a baseline, ten thousand findings and more."""
+
+MAX_IGNORE_BYTES = 64 * 1024
+"""Of a .gitignore."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pathlib
 import re
-import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum
 from typing import Any, NamedTuple, Protocol
 
+from kvinspect.document.files import printable, read_bounded, read_standard_input, text_of, too_large
 from kvinspect.document.limits import MAX_BYTES, MAX_YAML_BYTES
 from kvinspect.document.problem import DocumentError, Mark, Path, Problem
 
@@ -70,8 +70,17 @@ def read_source(origin: str | pathlib.Path | Mapping[str, Any], name: str | None
     """
     if isinstance(origin, Mapping):
         return Source(name or "<document>", plain(origin))
-    label = _printable(name or ("<stdin>" if str(origin) == "-" else str(origin)))
-    return parse(_text_of(_bytes_of(str(origin), label), label), label, loose)
+    label = printable(name or ("<stdin>" if str(origin) == "-" else str(origin)))
+    return parse(text_of(_bytes_of(str(origin), label), label), label, loose)
+
+
+def _bytes_of(origin: str, label: str) -> bytes:
+    if origin == "-":
+        return read_standard_input(MAX_BYTES, label)
+    try:
+        return read_bounded(origin, MAX_BYTES, pipes=True)
+    except DocumentError as error:
+        raise DocumentError(problem._replace(source=label) for problem in error.errors) from None
 
 
 def plain(value: Any) -> Any:
@@ -87,11 +96,6 @@ def plain(value: Any) -> Any:
     if isinstance(value, Enum):
         return value.name
     return str(value) if type(value).__module__ == "torch" else value
-
-
-def _printable(name: str) -> str:
-    """A file's name without the bytes that no encoding could read."""
-    return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
 def parse(text: str, name: str, loose: bool = False) -> Source:
@@ -127,7 +131,7 @@ def _parse_yaml(text: str) -> tuple[Any, Positions, list[Problem]]:
     from kvinspect.document.yaml_text import parse_yaml
 
     if len(text) > MAX_YAML_BYTES:
-        raise DocumentError([_too_large(MAX_YAML_BYTES, "YAML")])
+        raise too_large("", MAX_YAML_BYTES, "YAML")
     return parse_yaml(text)
 
 
@@ -140,40 +144,3 @@ class _Reader(NamedTuple):
 
 _JSON, _YAML = _Reader(_parse_json, JSON_LINE_END), _Reader(_parse_yaml, YAML_LINE_END)
 _READERS = {".json": (_JSON,), ".yaml": (_YAML,), ".yml": (_YAML,), "either": (_JSON, _YAML)}
-
-
-def _too_large(limit: int, what: str) -> Problem:
-    return Problem((), expected=f"at most {limit} bytes of {what}", found="more", kind="limit")
-
-
-def _bytes_of(origin: str, label: str) -> bytes:
-    try:
-        if origin == "-":
-            if sys.stdin is None:
-                raise ValueError("standard input is closed")
-            data = sys.stdin.buffer.read(MAX_BYTES + 1)
-        else:
-            with open(origin, "rb") as file:
-                data = file.read(MAX_BYTES + 1)
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise _failed(label, Problem((), message=f"cannot be read: {reason}", kind="unreadable")) from None
-    if len(data) > MAX_BYTES:
-        raise _failed(label, _too_large(MAX_BYTES, "text"))
-    return data
-
-
-def _text_of(data: bytes, label: str) -> str:
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        before = data[: error.start]
-        line = before.count(b"\n") + 1
-        column = len(before.rsplit(b"\n", 1)[-1].decode("utf-8", "replace")) + 1
-        found = f"the byte 0x{data[error.start]:02x}"
-        problem = Problem((), expected="text in UTF-8", found=found, mark=Mark(line, column), kind="syntax")
-        raise _failed(label, problem) from None
-
-
-def _failed(label: str, problem: Problem) -> DocumentError:
-    return DocumentError([problem.placed(label, problem.mark, "")])

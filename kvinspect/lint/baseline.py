@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-import pathlib
 from collections import Counter
 from collections.abc import Iterable
 
+from kvinspect.document.files import printable, read_bounded, text_of
 from kvinspect.document.finding import Finding
+from kvinspect.document.limits import MAX_BASELINE_BYTES
 from kvinspect.document.problem import DocumentError, Problem
 
 VERSION = 1
@@ -26,14 +27,12 @@ def written(findings: Iterable[Finding]) -> str:
 
 def read(path: str) -> Counter[str]:
     """How often each fingerprint is known. Raises DocumentError where the file is no baseline."""
+    text = text_of(read_bounded(path, MAX_BASELINE_BYTES, "a baseline"), printable(path))
     try:
-        value = json.loads(pathlib.Path(path).read_text(encoding="utf-8"))
-        return Counter(str(row["fingerprint"]) for row in value["findings"])
-    except OSError as error:
-        message = f"cannot be read: {error.strerror}"
-    except (ValueError, KeyError, TypeError):
+        return Counter(str(row["fingerprint"]) for row in json.loads(text)["findings"])
+    except (ValueError, KeyError, TypeError, RecursionError):
         message = "no baseline; write one with --write-baseline"
-    raise DocumentError([Problem((), message=message, source=path)])
+    raise DocumentError([Problem((), message=message, source=printable(path))])
 
 
 def new(findings: Iterable[Finding], known: Counter[str]) -> list[Finding]:

@@ -5,17 +5,18 @@ from __future__ import annotations
 import os
 import pathlib
 import re
-import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from fnmatch import fnmatch
 from functools import cache
 from typing import Any, NamedTuple
 
 from kvinspect.document.finding import Severity
-from kvinspect.document.problem import DocumentError, Mark, Problem, nearest, shown
+from kvinspect.document.limits import MAX_SETTINGS
+from kvinspect.document.problem import Problem, nearest, shown
 from kvinspect.engine import releases
 from kvinspect.engine.refusal import Unknown
 from kvinspect.lint.registry import UnknownRule, rule_named, selected
+from kvinspect.lint.toml_file import TomlFile, read_toml
 
 SEVERITIES = {severity.word: severity for severity in Severity}
 PLATFORMS = ("cuda", "rocm", "xpu", "cpu")
@@ -43,17 +44,15 @@ class Settings(NamedTuple):
 
     def codes(self, source: str) -> frozenset[str]:
         """The rules that are on for a file."""
-        return selected(self.select, (*self.ignore, *self._ignored_in(source)))
+        ignored = self._ignored_in(source) if self.per_file_ignores else ()
+        return selected(self.select, (*self.ignore, *ignored))
 
     def _ignored_in(self, source: str) -> Iterator[str]:
-        for glob, words in self.per_file_ignores.items():
-            if self._matches(source, glob):
-                yield from words
-
-    def _matches(self, source: str, glob: str) -> bool:
         path = pathlib.Path(os.path.realpath(source))
         inside = path.relative_to(self.folder).as_posix() if path.is_relative_to(self.folder) else path.as_posix()
-        return fnmatch(inside, glob) or fnmatch(path.name, glob)
+        for glob, words in self.per_file_ignores.items():
+            if fnmatch(inside, glob) or fnmatch(path.name, glob):
+                yield from words
 
 
 @cache
@@ -71,80 +70,64 @@ def _in_folder(folder: pathlib.Path) -> Settings | None:
     if own.is_file():
         return read_settings(own)
     project = folder / "pyproject.toml"
-    return read_settings(project) if project.is_file() and "kvinspect" in _tools(project) else None
+    return read_settings(project) if project.is_file() and "kvinspect" in _tools(read_toml(project)) else None
 
 
-def _tools(path: pathlib.Path) -> Mapping[str, Any]:
-    table = _toml(path).get("tool", {})
+def _tools(file: TomlFile) -> Mapping[str, Any]:
+    table = file.table.get("tool", {})
     return table if isinstance(table, dict) else {}
-
-
-def _toml(path: pathlib.Path) -> dict[str, Any]:
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise DocumentError([Problem((), message=f"cannot be read: {error}", source=str(path))]) from None
-    except tomllib.TOMLDecodeError as error:
-        place = re.search(r"line (\d+), column (\d+)", str(error))
-        mark = Mark(int(place[1]), int(place[2])) if place else None
-        raise DocumentError([Problem((), message=f"not valid TOML: {error}", source=str(path), mark=mark)]) from None
 
 
 def read_settings(path: pathlib.Path) -> Settings:
     """The settings of a configuration file. Raises DocumentError with every key that is wrong."""
-    table = _tools(path).get("kvinspect", {}) if path.name == "pyproject.toml" else _toml(path)
+    file = read_toml(path)
+    table = file.table if path.name != "pyproject.toml" else _tools(file).get("kvinspect", {})
     if not isinstance(table, dict):
-        found = f"tool.kvinspect is no table but {shown(table)}"
-        raise DocumentError([Problem((), message=found, source=str(path))])
+        raise file.error([Problem((), message=f"tool.kvinspect is no table but {shown(table)}")])
+    if _size(table) > MAX_SETTINGS:
+        raise file.error([Problem((), expected=f"at most {MAX_SETTINGS} settings", found="more", kind="limit")])
     problems: list[Problem] = []
     values: dict[str, Any] = {}
     for key, value in table.items():
-        reader = _READERS.get(key)
-        if reader is None:
-            near = nearest(key, _READERS)
-            problems.append(Problem((key,), message="unknown key", nearest=near, kind="unknown-key"))
-            continue
         try:
-            values[key.replace("-", "_")] = reader(value)
+            values[key.replace("-", "_")] = _read(key, value)
         except WrongEntry as error:
-            problems.append(Problem((key, error.key), message=str(error)))
-        except (ValueError, TypeError) as error:
-            problems.append(Problem((key,), message=str(error)))
+            problems.append(error.problem)
     if problems:
-        raise DocumentError(_placed(problem, path) for problem in problems)
+        raise file.error(problems)
     return Settings(folder=path.parent.resolve(), **values)
 
 
+def _size(value: Any) -> int:
+    """How many values there are in a table, whatever their depth."""
+    count, left = 0, [value]
+    while left and count <= MAX_SETTINGS:
+        one = left.pop()
+        count += 1
+        left += one.values() if isinstance(one, dict) else one if isinstance(one, list) else ()
+    return count
+
+
+def _read(key: str, value: Any) -> Any:
+    """What a key sets. Raises WrongEntry."""
+    reader = _READERS.get(key)
+    if reader is None:
+        near = nearest(key, _READERS)
+        raise WrongEntry(Problem((key,), message="unknown key", nearest=near, kind="unknown-key"))
+    try:
+        return reader(value)
+    except WrongEntry as error:
+        raise WrongEntry(error.problem._replace(path=(key, *error.problem.path))) from None
+    except (ValueError, TypeError) as error:
+        raise WrongEntry(Problem((key,), message=str(error))) from None
+
+
 class WrongEntry(ValueError):
-    """An entry of a table that is wrong; `key` leads to it."""
+    """A key or an entry of a table that is wrong."""
 
-    def __init__(self, key: str, text: str) -> None:
-        super().__init__(text)
-        self.key = key
-
-
-def _placed(problem: Problem, path: pathlib.Path) -> Problem:
-    lines = path.read_text(encoding="utf-8").splitlines()
-    number = _line(lines, *map(str, problem.path))
-    if number is None:
-        return problem._replace(source=str(path))
-    return problem.placed(str(path), Mark(number + 1, 1), lines[number])
-
-
-def _line(lines: list[str], key: str, entry: str = "") -> int | None:
-    """The number, from 0 on, of the line that sets a key, or of a table's entry behind its head."""
-    head = re.compile(rf"\s*\[\s*(?:tool\s*\.\s*kvinspect\s*\.\s*)?{_written(key)}\s*\]")
-    sets = re.compile(rf"\s*{_written(key)}\s*[=.]")
-    first = next((i for i, line in enumerate(lines) if head.match(line) or sets.match(line)), None)
-    if first is None or not entry:
-        return first
-    inside = re.compile(rf"(?:\s*|.*[{{,.]\s*){_written(entry)}\s*=")
-    return next((i for i in range(first, len(lines)) if inside.match(lines[i])), first)
-
-
-def _written(key: str) -> str:
-    """A key as TOML takes it, with or without quotes."""
-    return rf"(?:{re.escape(key)}|\"{re.escape(key)}\"|'{re.escape(key)}')"
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem.text)
+        self.problem = problem
 
 
 def _words(value: Any) -> tuple[str, ...]:
@@ -205,7 +188,7 @@ def _in(key: str, read: Callable[[Any], Any], value: Any) -> Any:
     try:
         return read(value)
     except (ValueError, TypeError) as error:
-        raise WrongEntry(key, str(error)) from None
+        raise WrongEntry(Problem((key,), message=str(error))) from None
 
 
 def _ignores(value: Any) -> dict[str, tuple[str, ...]]:

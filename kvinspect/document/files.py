@@ -1,0 +1,90 @@
+"""The one reader of the files that a call or a configuration names: bounded, and never waiting for a file to arrive."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import stat
+import sys
+from typing import BinaryIO
+
+from kvinspect.document.problem import DocumentError, Mark, Problem
+
+
+def read_bounded(path: str | pathlib.Path, limit: int, what: str = "text", *, pipes: bool = False) -> bytes:
+    """Return the bytes of a file, at most `limit` of them; `what` names its content in the error.
+
+    Devices and pipes are refused unless `pipes` lets them pass, as a document does (`<(command)`); a pipe that nobody
+    holds open for writing ends at once. Raises DocumentError of kind `unreadable` or `limit`.
+    """
+    label = printable(path)
+    try:
+        with _opened(path, pipes) as file:
+            # A sparse file of gigabytes is refused by its size, unread.
+            is_larger = os.fstat(file.fileno()).st_size > limit
+            data = b"" if is_larger else file.read(limit + 1)
+    except (OSError, ValueError) as error:
+        raise unreadable(label, error) from None
+    if is_larger or len(data) > limit:
+        raise too_large(label, limit, what)
+    return data
+
+
+def read_standard_input(limit: int, label: str) -> bytes:
+    """Return the bytes of standard input. Raises DocumentError of kind `unreadable` or `limit`."""
+    try:
+        if sys.stdin is None:
+            raise ValueError("standard input is closed")
+        data = sys.stdin.buffer.read(limit + 1)
+    except (OSError, ValueError) as error:
+        raise unreadable(label, error) from None
+    if len(data) > limit:
+        raise too_large(label, limit, "text")
+    return data
+
+
+def text_of(data: bytes, label: str) -> str:
+    """Return the text in UTF-8, without a byte order mark. Raises DocumentError at the first byte that is none."""
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        before = data[: error.start]
+        line = before.count(b"\n") + 1
+        column = len(before.rsplit(b"\n", 1)[-1].decode("utf-8", "replace")) + 1
+        found = f"the byte 0x{data[error.start]:02x}"
+        problem = Problem((), expected="text in UTF-8", found=found, mark=Mark(line, column), kind="syntax")
+        raise DocumentError([problem.placed(label, problem.mark, "")]) from None
+
+
+def printable(name: str | pathlib.Path) -> str:
+    """Return a file's name without the bytes that no encoding could read."""
+    return str(name).encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+
+
+def unreadable(label: str, error: Exception) -> DocumentError:
+    """Return the error of a file or folder that the system does not let be read."""
+    reason = getattr(error, "strerror", None) or str(error)
+    return DocumentError([Problem((), message=f"cannot be read: {reason}", kind="unreadable", source=label)])
+
+
+def too_large(label: str, limit: int, what: str) -> DocumentError:
+    """Return the error of a file that is larger than its limit."""
+    expected = f"at most {limit} bytes of {what}"
+    return DocumentError([Problem((), expected=expected, found="more", kind="limit", source=label)])
+
+
+def _opened(path: str | pathlib.Path, pipes: bool) -> BinaryIO:
+    # Without O_NONBLOCK a pipe is waited for until somebody writes to it.
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
+    try:
+        mode = os.fstat(descriptor).st_mode
+        if stat.S_ISDIR(mode):
+            raise ValueError("Is a directory")
+        if not stat.S_ISREG(mode):
+            if not pipes:
+                raise ValueError("not a regular file")
+            os.set_blocking(descriptor, True)
+        return os.fdopen(descriptor, "rb")
+    except BaseException:
+        os.close(descriptor)
+        raise
