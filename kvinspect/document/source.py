@@ -6,11 +6,14 @@ import pathlib
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from kvinspect.document.files import printable, read_bounded, read_standard_input, text_of, too_large
 from kvinspect.document.limits import MAX_BYTES, MAX_YAML_BYTES
 from kvinspect.document.problem import DocumentError, Mark, Path, Problem
+
+if TYPE_CHECKING:
+    from kvinspect.document.yaml_comments import Comment
 
 
 class Positions(Protocol):
@@ -28,6 +31,10 @@ YAML_LINE_END = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
 """What ends a line, as the two parsers count them."""
 
 
+def _no_comments(text: str) -> Iterable[Comment]:
+    return ()
+
+
 class Source(NamedTuple):
     """A parsed text: its name for messages, its value, and the means to find positions in it."""
 
@@ -38,6 +45,8 @@ class Source(NamedTuple):
     line_end: re.Pattern[str] = JSON_LINE_END
     repeated: tuple[Problem, ...] = ()
     """A problem for each key that stands twice, where that was let pass."""
+    comments: Callable[[str], Iterable[Comment]] = _no_comments
+    """The comments of the text; JSON has none."""
 
     def locate(self, path: Path, at_key: bool = False) -> Mark | None:
         """The mark of `path`, None where the value came without a text."""
@@ -70,8 +79,15 @@ def read_source(origin: str | pathlib.Path | Mapping[str, Any], name: str | None
     """
     if isinstance(origin, Mapping):
         return Source(name or "<document>", plain(origin))
-    label = printable(name or ("<stdin>" if str(origin) == "-" else str(origin)))
+    label = printable(name) if name else label_of(origin)
     return parse(text_of(_bytes_of(str(origin), label), label), label, loose)
+
+
+def label_of(origin: Any) -> str:
+    """What messages call an origin."""
+    if isinstance(origin, Mapping):
+        return "<document>"
+    return "<stdin>" if str(origin) == "-" else printable(str(origin))
 
 
 def _bytes_of(origin: str, label: str) -> bytes:
@@ -108,7 +124,7 @@ def parse(text: str, name: str, loose: bool = False) -> Source:
     readers = _READERS.get(suffix) or (_READERS["either"] if text.lstrip()[:1] in ("{", "[") else _READERS[".yaml"])
     errors: list[DocumentError] = []
     for reader in readers:
-        unread = Source(name, None, text, line_end=reader.line_end)
+        unread = Source(name, None, text, line_end=reader.line_end, comments=reader.comments)
         try:
             value, positions, repeated = reader.read(text)
             if repeated and not loose:
@@ -135,12 +151,20 @@ def _parse_yaml(text: str) -> tuple[Any, Positions, list[Problem]]:
     return parse_yaml(text)
 
 
+def _yaml_comments(text: str) -> Iterable[Comment]:
+    from kvinspect.document.yaml_comments import yaml_comments
+
+    return yaml_comments(text)
+
+
 class _Reader(NamedTuple):
-    """How a text is read, and what ends a line in it."""
+    """How a text is read, what ends a line in it, and where its comments are."""
 
     read: Callable[[str], tuple[Any, Positions, list[Problem]]]
     line_end: re.Pattern[str]
+    comments: Callable[[str], Iterable[Comment]] = _no_comments
 
 
-_JSON, _YAML = _Reader(_parse_json, JSON_LINE_END), _Reader(_parse_yaml, YAML_LINE_END)
+_JSON = _Reader(_parse_json, JSON_LINE_END)
+_YAML = _Reader(_parse_yaml, YAML_LINE_END, _yaml_comments)
 _READERS = {".json": (_JSON,), ".yaml": (_YAML,), ".yml": (_YAML,), "either": (_JSON, _YAML)}

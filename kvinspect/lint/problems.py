@@ -27,6 +27,7 @@ UNJUDGED = (
     "unknown-kind",
     "intricate",
     "limit",
+    "fault",
 )
 """The kinds after which nothing can be said about the file."""
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import traceback
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Any, Literal, NamedTuple
@@ -12,7 +13,7 @@ from kvinspect.document.finding import Finding, Severity
 from kvinspect.document.fold import fold_names
 from kvinspect.document.load import from_source
 from kvinspect.document.problem import DocumentError, Path, Problem
-from kvinspect.document.source import Source, read_source
+from kvinspect.document.source import Source, label_of, read_source
 from kvinspect.engine import releases
 from kvinspect.engine.catalogue import flags
 from kvinspect.engine.refusal import Unknown
@@ -40,6 +41,10 @@ class FileResult(NamedTuple):
     fail_on: Severity = Severity.WARNING
     baseline: str | None = None
     """The file of known findings that the settings name."""
+    remark: str = ""
+    """What was left unjudged where no finding says so."""
+    fault: str = ""
+    """The traceback where kvinspect itself failed, which is a finding as well."""
 
     @property
     def failing(self) -> bool:
@@ -52,54 +57,88 @@ class FileResult(NamedTuple):
         return not any(finding.unjudged for finding in self.findings)
 
 
+class Verdict(NamedTuple):
+    """What came of judging a file; see FileResult."""
+
+    release: str = ""
+    findings: Sequence[Finding] = ()
+    remark: str = ""
+
+
 def lint_file(origin: Any, settings: Settings, engine: str | None = None, name: str | None = None) -> FileResult:
-    """Lint a path, `-` or a mapping. `engine` is a release and wins over the document's and the settings'."""
+    """Lint a path, `-` or a mapping. `engine` is a release and wins over the document's and the settings'.
+
+    Nothing is raised, so that one file never costs the others their findings.
+    """
+    try:
+        return _linted(origin, settings, engine, name)
+    except Exception as error:
+        return failed(name or label_of(origin), error, settings)
+
+
+def failed(label: str, error: Exception, settings: Settings) -> FileResult:
+    """The result of a file over which kvinspect itself fails: a finding with the fault, never judged."""
+    said = f"internal error: {type(error).__name__}: {error}"[:300]
+    problem = Problem((), message=f"cannot be judged: {said}", source=label, kind="fault", hint=REPORT)
+    fault = "".join(traceback.format_exception(error))
+    return FileResult(label, "unreadable", "", tuple(as_findings([problem])), settings.fail_on, fault=fault)
+
+
+REPORT = "this is a fault of kvinspect; report it with what --debug prints"
+
+
+def _linted(origin: Any, settings: Settings, engine: str | None, name: str | None) -> FileResult:
     try:
         source = read_source(origin, name, loose=True)
     except DocumentError as error:
-        found = list(as_findings(error.errors))
-        return _result(error.errors[0].source, "unreadable", "", found, settings, "")
+        label = error.errors[0].source
+        return _result("unreadable", Source(label, None), Verdict("", list(as_findings(error.errors))), settings)
     kind = kind_of(source.value, source.name)
-    release, found = _judged(kind, source, settings, engine)
-    return _result(source.name, kind, release, found, settings, source.text)
+    return _result(kind, source, _judged(kind, source, settings, engine), settings)
 
 
-def _judged(kind: FileKind, source: Source, settings: Settings, engine: str | None) -> tuple[str, list[Finding]]:
-    """(the release, the findings); what keeps a file from being judged is a finding, so that the others are linted."""
-    judge = {"document": _document, "serve": _serve, "model": _model, "other": _other}[kind]
+def _judged(kind: FileKind, source: Source, settings: Settings, engine: str | None) -> Verdict:
+    """The verdict; what keeps a file from being judged is a finding, so that the others are linted."""
     try:
-        return judge(source, settings, engine)
+        return _JUDGES[kind](source, settings, engine)
     except DocumentError as error:
-        return "", list(as_findings(error.errors))
+        return Verdict("", list(as_findings(error.errors)))
     except Unknown as unknown:
-        return "", list(as_findings(source.placed([unknown.problem])))
+        return Verdict("", list(as_findings(source.placed([unknown.problem]))))
     except Intricate as error:
         problem = Problem(("kv_cache_config",), message=f"cannot be judged: {error}", kind="intricate")
-        return "", list(as_findings(source.placed([problem])))
+        return Verdict("", list(as_findings(source.placed([problem]))))
 
 
 OTHER = "no inspection document, config.json or serve config"
 """What a file is that nothing can be said about."""
 
 
-def _other(source: Source, settings: Settings, engine: str | None) -> tuple[str, list[Finding]]:
+def _other(source: Source, settings: Settings, engine: str | None) -> Verdict:
     problem = Problem((), message=f"{OTHER}, so that nothing can be said of it", kind="unknown-kind")
     raise DocumentError(source.placed([problem]))
 
 
-def _result(
-    name: str, kind: Any, release: str, findings: Iterable[Finding], settings: Settings, text: str
-) -> FileResult:
+def _result(kind: FileKind | Literal["unreadable"], source: Source, verdict: Verdict, settings: Settings) -> FileResult:
     """The result with what is switched off, silenced or of another severity by the settings."""
-    on = settings.codes(name)
-    kept = [f._replace(severity=settings.severity.get(f.code, f.severity)) for f in findings]
-    kept = silenced(kept, text, name) if kind in ("document", "serve") else kept
+    kept = [f._replace(severity=settings.severity.get(f.code, f.severity)) for f in verdict.findings]
+    if kind in ("document", "serve"):
+        kept = silenced(kept, source, lambda code: not verdict.remark or code in _of_flags())
+    on = settings.codes(source.name)
     kept = [finding for finding in kept if finding.code in on or finding.unjudged]
     kept.sort(key=lambda f: (f.mark.line, f.mark.column, f.code) if f.mark else (0, 0, f.code))
-    return FileResult(name, kind, release, tuple(kept), settings.fail_on, settings.baseline_file)
+    return FileResult(
+        source.name, kind, verdict.release, tuple(kept), settings.fail_on, settings.baseline_file, verdict.remark
+    )
 
 
-def _document(source: Source, settings: Settings, engine: str | None) -> tuple[str, list[Finding]]:
+@cache
+def _of_flags() -> frozenset[str]:
+    """The rules that need no model, which are asked about every serve file."""
+    return frozenset(rule.code for rule in all_rules() if rule.kind in ("serve", "file"))
+
+
+def _document(source: Source, settings: Settings, engine: str | None) -> Verdict:
     if source.repeated:
         raise DocumentError(source.repeated)
     document = _with_defaults(from_source(source), settings)
@@ -107,7 +146,7 @@ def _document(source: Source, settings: Settings, engine: str | None) -> tuple[s
     release = releases.release(release.key, choose(document, release.version).runner)
     _refuse_unknown(document, release)
     subject, place = _subject(document, release)
-    return release.version, list(_checked(subject, "document", source, place))
+    return Verdict(release.version, list(_checked(subject, "document", source, place)))
 
 
 def _subject(document: Document, release: Release) -> Planned:
@@ -149,26 +188,43 @@ def _refuse_unknown(document: Document, release: Release) -> None:
         raise DocumentError(document.source.placed(unknown))
 
 
-def _serve(source: Source, settings: Settings, engine: str | None) -> tuple[str, list[Finding]]:
+def _serve(source: Source, settings: Settings, engine: str | None) -> Verdict:
     release = _release(source, None, settings, engine)
     subject = ServeSubject(source, release, flags.read(release.version), source.repeated)
     found = [*_checked(subject, "serve", source), *as_findings(source.placed(subject.unknown_names))]
-    if not any(finding.severity is Severity.ERROR for finding in found):
-        found += _model_of_serve(source, release, settings)
-    return release.version, found
+    if any(finding.severity is Severity.ERROR for finding in found):
+        return Verdict(release.version, found, "judged by its flags only: the model is judged once they are right")
+    of_model = _model_of_serve(source, release, settings)
+    if of_model is None:
+        return Verdict(release.version, found, FLAGS_ONLY)
+    return Verdict(release.version, [*found, *of_model])
 
 
-def _model(source: Source, settings: Settings, engine: str | None) -> tuple[str, list[Finding]]:
+FLAGS_ONLY = "judged by its flags only: the model's config.json is not here"
+
+
+def _model(source: Source, settings: Settings, engine: str | None) -> Verdict:
     """A model's config.json under the arguments that the engine takes by default."""
     from kvinspect.models.config import load_model
 
     release = _release(source, None, settings, engine)
     model = load_model(source.value if source.name == "<mapping>" else source.name)
-    return release.version, list(_of_model(source, model, {}, release, settings))
+    return Verdict(release.version, list(_of_model(source, model, {}, release, settings)))
 
 
-def _model_of_serve(source: Source, release: Release, settings: Settings) -> list[Finding]:
-    """What comes of the model that a serve file names, where its config.json is here."""
+_JUDGES: Mapping[FileKind, Callable[[Source, Settings, str | None], Verdict]] = {
+    "document": _document,
+    "serve": _serve,
+    "model": _model,
+    "other": _other,
+}
+
+
+def _model_of_serve(source: Source, release: Release, settings: Settings) -> list[Finding] | None:
+    """What comes of the model that a serve file names, None where its config.json is not on this machine.
+
+    An input file never makes kvinspect fetch: a name of the Hub is not looked up there.
+    """
     from kvinspect.models.command import read_file
     from kvinspect.models.config import load_model
     from kvinspect.models.hub import here
@@ -177,7 +233,7 @@ def _model_of_serve(source: Source, release: Release, settings: Settings) -> lis
         arguments = read_file(source, flags.read(release.version))
         path = here(str(arguments.pop("model", None) or arguments.pop("model_tag", "")), source.name)
         if path is None:
-            return []
+            return None
         return list(_of_model(source, load_model(path), arguments, release, settings))
     except DocumentError as error:
         return list(as_findings(error.errors))
