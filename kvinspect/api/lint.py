@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import pathlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
 from typing import Any, NamedTuple
 
 from kvinspect.document.finding import Severity
+from kvinspect.document.problem import DocumentError
+from kvinspect.document.source import label_of
 from kvinspect.engine import releases
 from kvinspect.lint.matrix import together
-from kvinspect.lint.run import FileResult, lint_file
+from kvinspect.lint.run import FileResult, failed, lint_file, lint_under, unset
 from kvinspect.lint.settings import Settings, read_settings, settings_for
 
 
@@ -42,28 +47,58 @@ def lint(
     return lint_file(origin, settings or _settings(origin), engine)
 
 
-def lint_one(name: str, options: Options) -> FileResult:
-    """The findings of a file under every release of the options, or under its own."""
-    settings = options.over(_settings(name, options.config))
-    results = [lint_file(name, settings, engine) for engine in options.engines or (None,)]
+def lint_one(name: str, options: Options, settings: Settings | None = None) -> FileResult:
+    """The findings of a file under every release of the options, or under its own.
+
+    Without `settings` those of the file's folder count; where they are wrong the file is not judged.
+    """
+    try:
+        settings = settings or _settings(name)
+    except DocumentError as error:
+        return unset(label_of(name), error)
+    results = lint_under(name, options.over(settings), options.engines or (None,))
     return together(results, [releases.known(engine) for engine in options.engines])
 
 
 def lint_many(names: Sequence[str], options: Options, jobs: int = 1) -> list[FileResult]:
-    """The findings of files, in their order, by so many processes."""
-    if jobs <= 1 or len(names) < 2:
-        return [lint_one(name, options) for name in names]
+    """The findings of files, in their order, by so many processes.
+
+    Raises DocumentError where the configuration that the options name is wrong.
+    """
+    settings = read_settings(pathlib.Path(options.config)) if options.config is not None else None
+    lint_it = partial(lint_one, options=options, settings=settings)
+    # Standard input and pipes are this process's: another would find them empty or closed.
+    shared = [name for name in names if os.path.isfile(name)]
+    if jobs <= 1 or len(shared) < 2:
+        return [lint_it(name) for name in names]
+    found = _by_processes(shared, lint_it, jobs)
+    return [found[name] if name in found else lint_it(name) for name in names]
+
+
+def _by_processes(names: Sequence[str], lint_it: Callable[[str], FileResult], jobs: int) -> dict[str, FileResult]:
+    """Name → findings. Where the system ends a process, each file that is left has a process of its own."""
     from concurrent.futures import ProcessPoolExecutor
-    from functools import partial
+    from concurrent.futures.process import BrokenProcessPool
 
+    found: dict[str, FileResult] = {}
     chunk = max(1, len(names) // (4 * jobs))
-    with ProcessPoolExecutor(max_workers=jobs) as pool:
-        return list(pool.map(partial(lint_one, options=options), names, chunksize=chunk))
+    with ProcessPoolExecutor(max_workers=jobs) as pool, suppress(BrokenProcessPool):
+        found.update(zip(names, pool.map(lint_it, names, chunksize=chunk), strict=False))
+    return found | {name: _alone(name, lint_it) for name in names if name not in found}
 
 
-def _settings(origin: Any, config: str | None = None) -> Settings:
-    if config is not None:
-        return read_settings(pathlib.Path(config))
+def _alone(name: str, lint_it: Callable[[str], FileResult]) -> FileResult:
+    from concurrent.futures import ProcessPoolExecutor
+    from concurrent.futures.process import BrokenProcessPool
+
+    with ProcessPoolExecutor(max_workers=1) as pool:
+        try:
+            return pool.submit(lint_it, name).result()
+        except BrokenProcessPool as error:
+            return failed(label_of(name), error, Settings())
+
+
+def _settings(origin: Any) -> Settings:
     is_file = isinstance(origin, (str, pathlib.Path)) and str(origin) != "-"
     folder = pathlib.Path(origin).parent if is_file else pathlib.Path()
     return settings_for(folder.resolve())

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kvinspect.cli.exits import CLEAN, FINDINGS, INPUT, bad_call, say
+from kvinspect.cli.exits import CLEAN, FINDINGS, INPUT, bad_call, print_problems, say
 from kvinspect.cli.options import Coloured, Debug, Output, Quiet, codes
 from kvinspect.cli.output import Color, look_of, write
 
@@ -87,11 +87,13 @@ def lint(
 
     options = _options(engine, select, ignore, fail_on, config)
     every = _results(paths or ["configs"], options, jobs, verbose)
+    _say_faults([result for result, _ in every], debug)
     results = _of_our_kinds(every, skip_others)
     if write_baseline:
         findings = [finding for result in results for finding in result.findings if not finding.unjudged]
         write(known.written(findings), write_baseline)
-        say(f"{write_baseline}: {len(findings)} findings written")
+        many = "1 finding" if len(findings) == 1 else f"{len(findings)} findings"
+        say(f"{write_baseline}: {many} written")
         return
     results = _without_known(results, baseline)
     if output or not quiet:
@@ -144,6 +146,16 @@ def _results(paths: list[str], options: Options, jobs: int, verbose: bool) -> li
     return [(result, named) for result, (_, named) in zip(results, files.values(), strict=True)]
 
 
+def _say_faults(results: Sequence[FileResult], debug: bool) -> None:
+    """Say on standard error what is wrong with settings, once each, and under --debug where kvinspect failed."""
+    from kvinspect.report.safe import safe
+
+    print_problems(dict.fromkeys(problem for result in results for problem in result.wrong_settings))
+    for result in results if debug else ():
+        if result.fault:
+            say("\n".join(map(safe, result.fault.splitlines())))
+
+
 def _of_our_kinds(results: Sequence[tuple[FileResult, bool]], skip_others: bool) -> list[FileResult]:
     """The results of files that kvinspect reads; how many others there are is said."""
     from kvinspect.lint.run import OTHER
@@ -177,7 +189,8 @@ def _report(results: Sequence[FileResult]) -> LintReport:
     findings = [finding for result in results for finding in result.findings]
     used = {finding.code for finding in findings}
     rules = [RuleInfo(*rule[:4], page(rule.code)) for rule in all_rules() if rule.code in used]
-    return LintReport(findings, [result.source for result in results], __version__, rules)
+    remarks = [(result.source, result.remark) for result in results if result.remark]
+    return LintReport(findings, [result.source for result in results], __version__, rules, remarks)
 
 
 def _by_place(output: str | None) -> How:

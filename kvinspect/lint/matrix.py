@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Hashable, Sequence
 
 from kvinspect.document.finding import Finding
 from kvinspect.lint.run import FileResult
@@ -12,12 +13,32 @@ def together(results: Sequence[FileResult], releases: Sequence[str]) -> FileResu
     """The results of one file under several releases as one."""
     if len(results) == 1:
         return results[0]
-    found: dict[str, dict[str, Finding]] = {}
+    found: dict[Hashable, dict[str, Finding]] = {}
     for release, result in zip(releases, results, strict=True):
+        seen: Counter[Hashable] = Counter()
         for finding in result.findings:
-            found.setdefault(finding.fingerprint, {})[release] = finding
-    merged = tuple(_merged(by_release, releases) for by_release in found.values())
-    return results[0]._replace(release=", ".join(releases), findings=merged)
+            key = _key(finding)
+            found.setdefault((key, seen[key]), {})[release] = finding
+            seen[key] += 1
+    kept = [by_release for by_release in found.values() if _counts(by_release, releases)]
+    remark = next((result.remark for result in reversed(results) if result.remark), "")
+    fault = next((result.fault for result in results if result.fault), "")
+    merged = tuple(_merged(by_release, releases) for by_release in kept)
+    return results[0]._replace(release=", ".join(releases), findings=merged, remark=remark, fault=fault)
+
+
+def _key(finding: Finding) -> Hashable:
+    """What makes findings of two releases the same one; of a comment, which has no entry, also its place and word."""
+    return (finding.fingerprint, finding.mark, finding.message) if finding.code == UNUSED else finding.fingerprint
+
+
+def _counts(by_release: dict[str, Finding], releases: Sequence[str]) -> bool:
+    """Whether a finding is one of the file: a comment that silences something under one release is not unused."""
+    return len(by_release) == len(releases) or all(finding.code != UNUSED for finding in by_release.values())
+
+
+UNUSED = "KV006"
+"""The rule of comments that silence nothing."""
 
 
 def _merged(by_release: dict[str, Finding], releases: Sequence[str]) -> Finding:

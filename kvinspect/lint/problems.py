@@ -28,6 +28,7 @@ UNJUDGED = (
     "intricate",
     "limit",
     "fault",
+    "settings",
 )
 """The kinds after which nothing can be said about the file."""
 

@@ -43,6 +43,8 @@ class FileResult(NamedTuple):
     """The file of known findings that the settings name."""
     remark: str = ""
     """What was left unjudged where no finding says so."""
+    wrong_settings: tuple[Problem, ...] = ()
+    """What is wrong with the settings of the file's folder, which keeps it from being judged."""
     fault: str = ""
     """The traceback where kvinspect itself failed, which is a finding as well."""
 
@@ -66,14 +68,27 @@ class Verdict(NamedTuple):
 
 
 def lint_file(origin: Any, settings: Settings, engine: str | None = None, name: str | None = None) -> FileResult:
-    """Lint a path, `-` or a mapping. `engine` is a release and wins over the document's and the settings'.
+    """Lint a path, `-` or a mapping. `engine` is a release and wins over the document's and the settings'."""
+    return lint_under(origin, settings, (engine,), name)[0]
+
+
+def lint_under(
+    origin: Any, settings: Settings, engines: Sequence[str | None], name: str | None = None
+) -> list[FileResult]:
+    """Lint a path, `-` or a mapping under each release of a call, read once: standard input has no second time.
 
     Nothing is raised, so that one file never costs the others their findings.
     """
+    label = name or label_of(origin)
     try:
-        return _linted(origin, settings, engine, name)
+        source = read_source(origin, name, loose=True)
+        kind = kind_of(source.value, source.name)
+    except DocumentError as error:
+        verdict = Verdict("", list(as_findings(error.errors)))
+        return [_result("unreadable", Source(label, None), verdict, settings)] * len(engines)
     except Exception as error:
-        return failed(name or label_of(origin), error, settings)
+        return [failed(label, error, settings)] * len(engines)
+    return [_linted(kind, source, settings, engine) for engine in engines]
 
 
 def failed(label: str, error: Exception, settings: Settings) -> FileResult:
@@ -84,17 +99,21 @@ def failed(label: str, error: Exception, settings: Settings) -> FileResult:
     return FileResult(label, "unreadable", "", tuple(as_findings([problem])), settings.fail_on, fault=fault)
 
 
+def unset(label: str, error: DocumentError) -> FileResult:
+    """The result of a file whose settings are wrong, never judged."""
+    where = error.errors[0].source
+    problem = Problem((), message=f"cannot be judged: its settings in {where} are wrong", source=label, kind="settings")
+    return FileResult(label, "unreadable", "", tuple(as_findings([problem])), wrong_settings=error.errors)
+
+
 REPORT = "this is a fault of kvinspect; report it with what --debug prints"
 
 
-def _linted(origin: Any, settings: Settings, engine: str | None, name: str | None) -> FileResult:
+def _linted(kind: FileKind, source: Source, settings: Settings, engine: str | None) -> FileResult:
     try:
-        source = read_source(origin, name, loose=True)
-    except DocumentError as error:
-        label = error.errors[0].source
-        return _result("unreadable", Source(label, None), Verdict("", list(as_findings(error.errors))), settings)
-    kind = kind_of(source.value, source.name)
-    return _result(kind, source, _judged(kind, source, settings, engine), settings)
+        return _result(kind, source, _judged(kind, source, settings, engine), settings)
+    except Exception as error:
+        return failed(source.name, error, settings)
 
 
 def _judged(kind: FileKind, source: Source, settings: Settings, engine: str | None) -> Verdict:

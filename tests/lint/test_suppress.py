@@ -65,7 +65,7 @@ def test_a_layer_name_silences_nothing():
         "'x\n  # kvinspect: ignore[KV303]'",
         "|\n  # kvinspect: ignore",
         ">-\n  x\n\n  # kvinspect: ignore[KV303]",
-        "x#kvinspect: ignore",
+        "x#kvinspect:ignore",
     ],
 )
 def test_words_in_a_value_of_whatever_style_silence_nothing(value, tmp_path):

@@ -10,8 +10,9 @@ COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE:
 
 
 def render(report: LintReport) -> str:
-    """A command a finding, and the summary as a line."""
-    return "".join(f"{_command(finding)}\n" for finding in report.findings) + report.summary + "\n"
+    """A command a finding or remark, and the summary as a line."""
+    remarks = [f"::notice file={_property(source)}::{_data(remark)}" for source, remark in report.remarks]
+    return "\n".join([*map(_command, report.findings), *remarks, report.summary]) + "\n"
 
 
 def _command(finding: Finding) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections import Counter
 
@@ -19,6 +20,7 @@ def render(report: LintReport) -> str:
     for finding in report.findings:
         issues.append(_issue(finding, seen[finding.fingerprint]))
         seen[finding.fingerprint] += 1
+    issues += [_remark(source, remark) for source, remark in report.remarks]
     return json.dumps(issues, indent=2) + "\n"
 
 
@@ -32,4 +34,14 @@ def _issue(finding: Finding, number: int) -> dict[str, object]:
             "path": safe(finding.source.removeprefix("./")),
             "lines": {"begin": finding.mark.line if finding.mark else 1},
         },
+    }
+
+
+def _remark(source: str, remark: str) -> dict[str, object]:
+    return {
+        "description": safe(remark),
+        "check_name": "judged-in-part",
+        "fingerprint": hashlib.sha256(f"{source}\x00{remark}".encode("utf-8", "surrogatepass")).hexdigest()[:32],
+        "severity": "info",
+        "location": {"path": safe(source.removeprefix("./")), "lines": {"begin": 1}},
     }

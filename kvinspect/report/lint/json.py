@@ -12,4 +12,5 @@ def render(report: LintReport) -> str:
     counts = {severity.word: count for severity, count in sorted(report.counts.items(), reverse=True)}
     findings = [dict(finding.to_dict()) for finding in report.findings]
     head = {"schema_version": SCHEMA_VERSION, "version": report.version, "files": len(report.sources)}
-    return as_json({**head, "counts": counts, "findings": findings})
+    remarks = [{"source": source, "message": remark} for source, remark in report.remarks]
+    return as_json({**head, "counts": counts, "findings": findings, "remarks": remarks})

@@ -21,16 +21,18 @@ def render(report: LintReport) -> str:
     by_source: dict[str, list[Finding]] = {source: [] for source in report.sources}
     for finding in report.findings:
         by_source.setdefault(finding.source, []).append(finding)
-    suites = "".join(_suite(source, findings) for source, findings in by_source.items())
+    remarks = dict(report.remarks)
+    suites = "".join(_suite(source, found, remarks.get(source, "")) for source, found in by_source.items())
     cases = sum(max(1, len(findings)) for findings in by_source.values())
     totals = f'tests="{cases}" {_counts(report.findings)}'
     return f'<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="kvinspect" {totals}>\n{suites}</testsuites>\n'
 
 
-def _suite(source: str, findings: list[Finding]) -> str:
+def _suite(source: str, findings: list[Finding], remark: str) -> str:
     cases = "".join(_case(finding) for finding in findings) or f"  <testcase name={_attribute(source)}/>\n"
     counts = f'tests="{max(1, len(findings))}" {_counts(findings)}'
-    return f" <testsuite name={_attribute(source)} {counts}>\n{cases} </testsuite>\n"
+    said = f"  <system-out>{_text(remark)}</system-out>\n" if remark else ""
+    return f" <testsuite name={_attribute(source)} {counts}>\n{cases}{said} </testsuite>\n"
 
 
 def _counts(findings: Sequence[Finding]) -> str:

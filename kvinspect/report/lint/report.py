@@ -29,6 +29,8 @@ class LintReport(NamedTuple):
     """Of kvinspect."""
     rules: Sequence[RuleInfo] = ()
     """The rules, for formats that describe them."""
+    remarks: Sequence[tuple[str, str]] = ()
+    """(file, what was left unjudged in it) where no finding says so."""
 
     @property
     def counts(self) -> Counter[Severity]:
@@ -39,6 +41,8 @@ class LintReport(NamedTuple):
     def summary(self) -> str:
         """The last line: how many findings in how many files."""
         files = _many(len(self.sources), "file")
+        if self.remarks:
+            files += f", {len(self.remarks)} judged in part"
         if not self.sources:
             return "Nothing was checked."
         if not self.findings:

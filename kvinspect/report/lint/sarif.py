@@ -20,11 +20,14 @@ def render(report: LintReport) -> str:
     rules = [rule for rule in report.rules if rule.code in used]
     index = {rule.code: i for i, rule in enumerate(rules)}
     driver = {"name": "kvinspect", "version": report.version, "rules": [_rule(rule) for rule in rules]}
-    run = {
+    run: dict[str, Any] = {
         "tool": {"driver": driver},
         "columnKind": "unicodeCodePoints",
         "results": [_result(finding, index) for finding in report.findings],
     }
+    if report.remarks:
+        notes = [_notification(source, remark) for source, remark in report.remarks]
+        run["invocations"] = [{"executionSuccessful": True, "toolExecutionNotifications": notes}]
     return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2) + "\n"
 
 
@@ -50,6 +53,11 @@ def _result(finding: Finding, index: dict[str, int]) -> dict[str, Any]:
         "locations": [{"physicalLocation": location}],
         "partialFingerprints": {"kvinspectFinding/v1": finding.fingerprint},
     }
+
+
+def _notification(source: str, remark: str) -> dict[str, Any]:
+    location = {"physicalLocation": {"artifactLocation": {"uri": _uri(source)}}}
+    return {"level": "note", "message": {"text": safe(remark)}, "locations": [location]}
 
 
 def _uri(source: str) -> str:

@@ -17,6 +17,7 @@ COLOURS = {Severity.ERROR: "31", Severity.WARNING: "33", Severity.NOTE: "36"}
 def render(report: LintReport, *, colour: bool = False, snippets: bool = True) -> str:
     """The findings and a summary line; `colour` writes escape codes."""
     lines = [line for finding in report.findings for line in _finding(finding, colour, snippets)]
+    lines += [f"{safe(source)}: {safe(remark)}" for source, remark in report.remarks]
     return not_a_command("\n".join([*lines, report.summary])) + "\n"
 
 
