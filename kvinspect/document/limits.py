@@ -41,3 +41,12 @@ MAX_BASELINE_BYTES = 4 * 1024 * 1024
 
 MAX_IGNORE_BYTES = 64 * 1024
 """Of a .gitignore."""
+
+MAX_LAYERS = 10_000
+"""Layers of a model, those of its draft and those that run several times included."""
+
+MAX_SIZE = 2**31 - 1
+"""A size or a count of a model's configuration: heads, elements of a dim, tokens of a kernel's block."""
+
+MAX_FACTOR = 1e9
+"""A factor of a configuration: of the context's length or of the hidden size."""

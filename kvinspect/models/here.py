@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from kvinspect.document.problem import DocumentError, Problem
-from kvinspect.models.config import Fields, Model, model_type_entry
+from kvinspect.models.config import Model
+from kvinspect.models.fields import Fields
 from kvinspect.models.layers import Attention, Layer
 from kvinspect.models.registry import family, normalized, table
 from kvinspect.models.resolve import window_of
@@ -56,11 +57,10 @@ class Here:
 
         The architecture is the given one, else that of the configuration, else the one of its model type.
         """
-        named = [architecture] if architecture else config.items("architectures")
-        name = named[0] if named else model_type_entry(config.model_type).get("causal")
-        if not isinstance(name, str):
-            known = "a language model that vLLM knows by its architectures or model_type"
-            config.fail("architectures", known, named[0] if named else None)
+        named = [architecture] if architecture else config.words("architectures")
+        name = named[0] if named else config.causal_architecture
+        if name is None or (name == self.architecture and config is self.config):
+            config.fail("architectures", "a language model that vLLM knows by its architectures or model_type", name)
         known_classes = table(self.setting.release.version)["classes"]
         normal = normalized(name, known_classes, self.setting.architecture.runner)
         if normal not in known_classes:
@@ -88,7 +88,7 @@ class Here:
         models that attend both ways where their configuration says that they are not causal.
         """
         text = self.text
-        both = may_look_both_ways and text.get("is_causal", self.config.get("is_causal", True)) is False
+        both = may_look_both_ways and not text.flag("is_causal", self.config.flag("is_causal", True))
         size, kv = head_size or text.head_dim, num_kv_heads or text.kv_heads
         for i in range(text.layers):
             yield Attention(

@@ -47,12 +47,16 @@ def deepseek_v4(model: Model, setting: Setting) -> Setting:
 
 def nemotron_h(model: Model, setting: Setting) -> Setting:
     """States in float32 where neither the user nor the file says otherwise."""
-    return _state_dtype(setting, model.text.word("mamba_ssm_cache_dtype", "float32"))
+    return _state_dtype(setting, model.text.dtype("mamba_ssm_cache_dtype", "float32", STATE_DTYPES))
 
 
 def qwen3_5(model: Model, setting: Setting) -> Setting:
     """States in the dtype of the file where the user names none."""
-    return _state_dtype(setting, model.text.word("mamba_ssm_dtype", "auto"))
+    return _state_dtype(setting, model.text.dtype("mamba_ssm_dtype", "auto", STATE_DTYPES))
+
+
+STATE_DTYPES = ("auto", "float32", "float16", "bfloat16")
+"""What the cache of a state may be asked to be, in a file as on the command line."""
 
 
 def _state_dtype(setting: Setting, dtype: str) -> Setting:

@@ -16,7 +16,7 @@ from functools import cache
 from types import ModuleType
 from typing import Any, NamedTuple
 
-from kvinspect.document.problem import DocumentError, Problem, nearest
+from kvinspect.document.problem import DocumentError, Path, Problem, nearest
 from kvinspect.models import families
 from kvinspect.models.config import Model
 
@@ -158,8 +158,7 @@ def _transformers(model: Model, name: str, runner: str) -> Architecture:
 def _unknown(model: Model, name: str, release: str) -> DocumentError:
     """An error that says what is not known: to anybody, or to this release."""
     data = table(release)
-    written = "architectures" in model.config.written
-    path: tuple[str | int, ...] = ("architectures", 0) if written else ("model_type",)
+    path = _named_at(model)
     near = nearest(name, data["classes"])
     if name in data.get("removed", {}):
         message = f"vLLM took {name} up to {data['removed'][name]}; {release} does not"
@@ -169,6 +168,11 @@ def _unknown(model: Model, name: str, release: str) -> DocumentError:
         message = f"vLLM {release} has no architecture {name}"
     problem = Problem(path, message=message, nearest=near, hint=HAND_WRITTEN, kind="unknown-architecture")
     return DocumentError([model.source.place(problem)])
+
+
+def _named_at(model: Model) -> Path:
+    """Where the file says which architecture it is."""
+    return ("architectures", 0) if model.config.is_written("architectures") else ("model_type",)
 
 
 @cache
@@ -194,9 +198,8 @@ def family(model: Model, name: str, cls: str) -> ModuleType:
     if found is None:
         near = nearest(name, modules)
         message = f"the layers of {name} are not known to kvinspect"
-        path: tuple[str | int, ...] = (
-            ("architectures", 0) if "architectures" in model.config.written else ("model_type",)
+        problem = Problem(
+            _named_at(model), message=message, nearest=near, hint=HAND_WRITTEN, kind="unknown-architecture"
         )
-        problem = Problem(path, message=message, nearest=near, hint=HAND_WRITTEN, kind="unknown-architecture")
         raise DocumentError([model.source.place(problem)])
     return importlib.import_module(f"{families.__name__}.{found}")

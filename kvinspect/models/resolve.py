@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
-from typing import Any
+from collections.abc import Container
 
 from kvinspect.document.problem import DocumentError, Problem, nearest
 from kvinspect.engine.releases import Release
 from kvinspect.models.arguments import SOURCE, EngineArguments
-from kvinspect.models.config import Fields, Model
+from kvinspect.models.config import Model
+from kvinspect.models.fields import Fields
 from kvinspect.models.rope import scaled_length, starts_long
 from kvinspect.models.rules import Rules
 from kvinspect.models.shape import Shape
@@ -68,15 +68,9 @@ def resolve_dtype(model: Model, word: str, platform: str, capability: str | None
 NOT_FLOAT16 = ("gemma2", "gemma3", "gemma3_text", "glm4")
 """Model types whose activations are too large for float16."""
 
-_DTYPE_WORDS = {"half": "float16", "float": "float32", "double": "float64", "fp16": "float16", "bf16": "bfloat16"}
-
 
 def _written_dtype(model: Model) -> str:
-    found = next(model.dtypes(), "float32")
-    if not isinstance(found, str):
-        model.config.fail("torch_dtype", "the name of a dtype", found)
-    word = found.removeprefix("torch.")
-    return _DTYPE_WORDS.get(word, word)
+    return next(model.dtypes(), "float32")
 
 
 def resolve_cache_dtype(model: Model, word: str, release: Release) -> str:
@@ -96,43 +90,48 @@ def resolve_cache_dtype(model: Model, word: str, release: Release) -> str:
     method = _quant_method(model.quantization)
     if method.startswith("modelopt"):
         return _modelopt_cache(model.quantization)
-    inner = model.text.get("quantization_config")
-    found = model.quantization or (inner if isinstance(inner, Mapping) else {})
+    found = model.quantization if model.quantization.is_there else model.text.mapping("quantization_config")
     if _quant_method(found) == "compressed-tensors" and _scheme(found):
         return "fp8"
     return "auto"
 
 
-def _quant_method(quantization: Mapping[str, Any]) -> str:
+def _quant_method(quantization: Fields) -> str:
     """The method's name, that of older ModelOpt files made up from their producer."""
-    method = quantization.get("quant_method")
-    producer, inner = quantization.get("producer"), quantization.get("quantization")
-    named = isinstance(producer, Mapping) and producer.get("name") == "modelopt"
-    if isinstance(inner, Mapping) and (named or "modelopt_quant_config" in inner) and inner.get("quant_algo"):
+    inner = _modelopt_part(quantization)
+    named = quantization.is_mapping("producer") and quantization.mapping("producer").is_word("name", "modelopt")
+    if inner is not quantization and (named or "modelopt_quant_config" in inner) and inner.flag("quant_algo"):
         return "modelopt"
-    word = method.lower() if isinstance(method, str) else ""
-    return word.replace("compressed_tensors", "compressed-tensors")
+    return quantization.word("quant_method").lower().replace("compressed_tensors", "compressed-tensors")
 
 
-def _scheme(quantization: Mapping[str, Any]) -> bool:
+def _modelopt_part(quantization: Fields) -> Fields:
+    """What older ModelOpt files have under `quantization`, newer ones at the top."""
+    return quantization.mapping("quantization") if "quantization" in quantization else quantization
+
+
+def _scheme(quantization: Fields) -> bool:
     """Whether llm-compressor gave the cache a scheme; `Attention` takes it for fp8 then."""
-    return isinstance(quantization.get("kv_cache_scheme"), Mapping)
+    return quantization.is_mapping("kv_cache_scheme")
 
 
-def _modelopt_cache(quantization: Mapping[str, Any]) -> str:
+def _modelopt_cache(quantization: Fields) -> str:
     """`get_kv_cache_quant_algo_string`."""
-    inner = quantization.get("quantization", quantization)
-    inner = inner if isinstance(inner, Mapping) else {}
-    keys: list[tuple[Mapping[str, Any], str]] = [(inner, "kv_cache_scheme"), (quantization, "kv_cache_scheme")]
-    keys += [(inner, "kv_cache_quant_algo"), (quantization, "kv_cache_quant_algo")]
-    found = next((part[key] for part, key in keys if part.get(key)), None)
-    if isinstance(found, Mapping):
-        whole = found.get("type") == "float"
-        if whole and found.get("num_bits") == 8 and found.get("dynamic") is False:
-            found = "fp8"
-        else:
-            found = "nvfp4" if whole and found.get("num_bits") == 4 else "auto"
-    return {"fp8": "fp8_e4m3", "nvfp4": "nvfp4"}.get(found.lower(), "auto") if isinstance(found, str) else "auto"
+    parts = (_modelopt_part(quantization), quantization)
+    for part, key in ((part, key) for key in ("kv_cache_scheme", "kv_cache_quant_algo") for part in parts):
+        if part.is_mapping(key):
+            return _of_scheme(part.mapping(key))
+        if word := part.word(key):
+            return {"fp8": "fp8_e4m3", "nvfp4": "nvfp4"}.get(word.lower(), "auto")
+    return "auto"
+
+
+def _of_scheme(scheme: Fields) -> str:
+    """The cache dtype of a scheme that is written out."""
+    bits = scheme.count("num_bits", 0, least=0) if scheme.is_word("type", "float") else 0
+    if bits == 8 and not scheme.flag("dynamic", True):
+        return "fp8_e4m3"
+    return "nvfp4" if bits == 4 else "auto"
 
 
 def model_window(model: Model, arguments: EngineArguments, rules: Rules) -> int | None:
@@ -140,15 +139,14 @@ def model_window(model: Model, arguments: EngineArguments, rules: Rules) -> int 
     text = model.text
     if arguments.disable_sliding_window:
         return None
-    kinds = text.get("layer_types")
-    if isinstance(kinds, (list, tuple)) and not rules.model_window_counts([str(kind) for kind in kinds]):
+    if "layer_types" in text and not rules.model_window_counts(text.words("layer_types")):
         return None
     return window_of(text)
 
 
 def window_of(text: Fields, name: str = "sliding_window") -> int | None:
     """A window in tokens; zero is none."""
-    return text.maybe_count(name, least=0) or None
+    return text.maybe_tokens(name, least=0) or None
 
 
 def resolve_length(model: Model, shape: Shape, arguments: EngineArguments, rules: Rules) -> int:
@@ -166,7 +164,7 @@ def resolve_length(model: Model, shape: Shape, arguments: EngineArguments, rules
     longest = scaled_length(text, longest, rules.yarn_scales)
     if wanted is None or wanted == -1:
         return int(starts_long(text) or longest)
-    if wanted > longest and wanted > text.count("model_max_length", 0, least=0):
+    if wanted > longest and wanted > text.tokens("model_max_length", 0, least=0):
         message = f"max_model_len {wanted} is longer than the model's {int(longest)} tokens ({key or 'its default'})"
         hint = "VLLM_ALLOW_LONG_MAX_MODEL_LEN=1 would let it pass"
         raise refusal("max_model_len", message, hint)

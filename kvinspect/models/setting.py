@@ -144,15 +144,15 @@ def _is_hybrid(model: Model, architecture: Architecture) -> bool:
     """Whether attention and states stand side by side; some configurations of hybrids have attention alone."""
     if "hybrid" not in architecture.flags:
         return False
-    kinds = model.config.get("layer_types")
-    return not (isinstance(kinds, (list, tuple)) and all(kind == "attention" for kind in kinds))
+    kinds = model.config.words("layer_types")
+    return "layer_types" not in model.config or any(kind != "attention" for kind in kinds)
 
 
 def attention_type(model: Model, architecture: Architecture, hybrid: bool) -> str:
     """`ModelConfig.attn_type`: decoder, encoder_only, encoder_decoder, hybrid or attention_free."""
     config = model.config
     if architecture.runner == "pooling":
-        one_way = architecture.pooling_type != "CLS" and config.get("is_causal", True)
+        one_way = architecture.pooling_type != "CLS" and config.flag("is_causal", True)
         return architecture.attn_type if one_way else "encoder_only"
     if hybrid:
         return "hybrid"

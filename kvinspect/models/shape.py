@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from kvinspect.models.config import Fields, Model
+from kvinspect.models.config import Model
+from kvinspect.models.fields import Fields
 
 LENGTH_KEYS = ("max_position_embeddings", "n_positions", "max_seq_len", "seq_length", "model_max_length",
                "max_target_positions", "max_sequence_length", "max_seq_length", "seq_len")  # fmt: skip
@@ -37,7 +38,6 @@ class Shape(NamedTuple):
     attention_chunk_size: int | None
     max_len: float
     max_len_key: str
-    num_experts: int = 0
     largest_item: int = 0
     """Tokens of the largest image or video where its tokens attend both ways, so that a batch has to hold it whole."""
 
@@ -50,7 +50,7 @@ def shape_of(model: Model, sees_images: bool = True) -> Shape:
     heads = text.count("num_attention_heads", 0, least=0)
     max_len, key = _max_len(text)
     prefix = sees_images and _is_mm_prefix(config, text)
-    chunk = None if kind in WITHOUT_CHUNKS else text.maybe_count("attention_chunk_size")
+    chunk = None if kind in WITHOUT_CHUNKS else text.maybe_tokens("attention_chunk_size")
     return Shape(
         heads=heads,
         kv_heads=0 if kind in NO_HEADS else _KV_HEADS.get(kind, _kv_heads)(text),
@@ -60,7 +60,6 @@ def shape_of(model: Model, sees_images: bool = True) -> Shape:
         attention_chunk_size=chunk,
         max_len=max_len,
         max_len_key=key,
-        num_experts=_num_experts(text),
         largest_item=_largest_item(config) if prefix else 0,
     )
 
@@ -79,13 +78,12 @@ def _latent_size(text: Fields) -> int:
 
 
 def _head_size(text: Fields) -> int:
-    found = text.get("head_dim")
-    if found is not None and found != 0:
-        return text.count("head_dim")
+    if found := text.maybe_count("head_dim", least=0):
+        return found
     if "hidden_size_per_head" in text:
         return text.count("hidden_size_per_head")
-    heads = text.count("num_attention_heads", 0, least=0)
-    return text.count("hidden_size", 0, least=0) // heads if heads else 0
+    described = "hidden_size" in text and text.count("num_attention_heads", 0, least=0)
+    return text.shared_out() if described else 0
 
 
 def _gemma4_head_size(text: Fields) -> int:
@@ -104,13 +102,7 @@ def _falcon_kv_heads(text: Fields) -> int:
 
 def _nested_kv_heads(text: Fields) -> int:
     """Of MPT and DBRX, under `attn_config`."""
-    part = text.get("attn_config")
-    found = part.get("kv_n_heads") if isinstance(part, Mapping) else None
-    if found is None:
-        return text.heads
-    if type(found) is not int or found < 1:
-        text.fail("attn_config", "kv_n_heads to be a whole number from 1 on", found)
-    return found
+    return text.mapping("attn_config").maybe_count("kv_n_heads") or text.heads
 
 
 _KV_HEADS: Mapping[str, Callable[[Fields], int]] = {
@@ -129,7 +121,7 @@ _HEAD_SIZES: Mapping[str, Callable[[Fields], int]] = {
 
 def _is_mm_prefix(config: Fields, text: Fields) -> bool:
     if config.model_type in GEMMA4_TYPES:
-        return bool(text.get("use_bidirectional_attention") == "vision")
+        return text.is_word("use_bidirectional_attention", "vision")
     if "is_mm_prefix_lm" in config:
         return config.flag("is_mm_prefix_lm")
     return config.model_type in MM_PREFIX_TYPES
@@ -146,20 +138,13 @@ def _largest_item(config: Fields) -> int:
     return config.count("vit_max_num_patch_per_side", 70) ** 2 if config.model_type == "bagel" else 0
 
 
-def _num_experts(text: Fields) -> int:
-    names = ("num_experts", "moe_num_experts", "n_routed_experts", "num_local_experts")
-    found: Any = next((value for name in names if (value := text.get(name)) is not None), 0)
-    found = found[0] if isinstance(found, list) and found else found
-    return found if type(found) is int else 0
-
-
 def _max_len(text: Fields) -> tuple[float, str]:
     """The longest context that the file names, in tokens, and the field that does (`derive_max_model_len_and_key`)."""
     found, key = float("inf"), ""
     for name in LENGTH_KEYS:
         if name in text:
-            length = text.count(name)
+            length = text.tokens(name)
             found, key = (length, name) if length < found else (found, key)
-    if text.get("model_max_length"):
-        return text.count("model_max_length"), "model_max_length"
+    if own := text.maybe_tokens("model_max_length", least=0):
+        return own, "model_max_length"
     return found, key

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain, islice
 from typing import Any, NamedTuple
 
+from kvinspect.document.limits import MAX_LAYERS
 from kvinspect.document.words import SPEC_CLASSES
 from kvinspect.engine.backends import Backend
 from kvinspect.engine.pages import page_size_bytes
@@ -48,7 +50,7 @@ def make_specs(model: Model, setting: Setting, stage: int = 0) -> Specs:
     setting = overridden(model, setting)
     model = model.having(sliding_window=None) if setting.arguments.disable_sliding_window else model
     here = Here(model, setting, model.config, setting.architecture.name, setting.architecture.cls)
-    everywhere = (*here.layers(), *draft_layers(here))
+    everywhere = _counted(chain(here.layers(), draft_layers(here)), model)
     layers = tuple(_of_stage(everywhere, model, setting, stage))
     chooser = Chooser(setting)
     chosen = {layer.name: _choice(layer, chooser, setting) for layer in layers}
@@ -67,6 +69,15 @@ def make_specs(model: Model, setting: Setting, stage: int = 0) -> Specs:
     without = tuple(sorted(layer.name for layer in layers if _has_no_cache(layer)))
     cached = (layer for layer in layers if layer.name not in shared and layer.name not in without)
     return Specs(setting, sizes, tuple(make.cache(layer, chosen[layer.name]) for layer in cached), shared, without)
+
+
+def _counted(layers: Iterator[Layer], model: Model) -> tuple[Layer, ...]:
+    """All layers. Raises DocumentError where there are more than a model may have."""
+    found = tuple(islice(layers, MAX_LAYERS + 1))
+    if len(found) > MAX_LAYERS:
+        text = f"the model and its draft have more than {MAX_LAYERS} layers"
+        model.text.refuse("num_hidden_layers", text, kind="limit")
+    return found
 
 
 def _has_no_cache(layer: Layer) -> bool:
@@ -182,7 +193,11 @@ class _Maker(NamedTuple):
 
     def _state(self, layer: State) -> MambaSpec:
         size = self.blocks.mamba_block_size
-        assert size is not None, "a state-space layer in a model that is not told as hybrid"
+        if size is None:
+            name = self.setting.architecture.name
+            self.model.text.refuse(
+                "model_type", f"{layer.name} keeps states, for which vLLM's {name} has no block size"
+            )
         return MambaSpec(
             block_size=size,
             shapes=layer.shapes,

@@ -46,10 +46,12 @@ def _ratio(here: Here, number: int) -> int:
     text = here.text
     if number >= text.layers:
         return 1
-    ratio = text.items("compress_ratios", text.layers)[number]
-    if ratio not in (0, 1, *STATE_BLOCKS):
-        text.fail("compress_ratios", "each ratio to be 0, 1, 4 or 128", ratio)
-    return max(1, int(ratio))
+    ratios = text.counts("compress_ratios", text.layers)
+    if not ratios:
+        text.fail("compress_ratios", "the compression of each layer", None)
+    if ratios[number] not in (0, 1, *STATE_BLOCKS):
+        text.fail("compress_ratios", "0, 1, 4 or 128", ratios[number], index=number)
+    return max(1, ratios[number])
 
 
 def backend(here: Here) -> str:
@@ -79,7 +81,7 @@ def _alignment(here: Here) -> int:
 
 
 def _window(here: Here, name: str, number: int) -> Given:
-    fields = {**_row(here), "block_size": WINDOW_BLOCK, "sliding_window": here.text.count("sliding_window")}
+    fields = {**_row(here), "block_size": WINDOW_BLOCK, "sliding_window": here.text.tokens("sliding_window")}
     return Given(here.named(name), number, "DEEPSEEK_SPARSE_SWA", "sliding_window_mla", fields)
 
 

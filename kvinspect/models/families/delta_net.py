@@ -35,7 +35,7 @@ def _kinds(here: Here) -> Sequence[str]:
     """The kind of each layer."""
     text = here.text
     period = text.maybe_count("full_attention_interval") if here.rules.intervals_of_qwen3_next else None
-    if here.cls != "Qwen3NextForCausalLM" or period is None or text.plain("layer_types") is not None:
+    if here.cls != "Qwen3NextForCausalLM" or period is None or "layer_types" in text.by_type:
         return text.layer_types() or ()
     return ["linear_attention" if (i + 1) % period else "full_attention" for i in range(text.layers)]
 

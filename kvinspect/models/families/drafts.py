@@ -30,7 +30,7 @@ def layers(here: Here) -> Iterator[Layer]:
     if here.cls == "NemotronHMTP":
         yield from _letters(here)
         return
-    count = here.text.count(COUNTS.get(here.cls, "num_nextn_predict_layers"), 1)
+    count = here.text.repeats(COUNTS.get(here.cls, "num_nextn_predict_layers"), 1)
     for i in range(1 if here.cls == "LongCatFlashMTP" else count):
         yield from _layer(here, i)
 
@@ -58,7 +58,7 @@ def _heads_name(here: Here, index: int, number: int) -> str:
 def _letters(here: Here) -> Iterator[Layer]:
     """Nemotron's draft has a pattern of its own, once for each token that it was trained to draft."""
     text = here.text
-    letters = text.word("mtp_hybrid_override_pattern") * text.count("num_nextn_predict_layers", 1)
-    for i, letter in enumerate(letters):
-        if letter == "*":
+    letters = text.word("mtp_hybrid_override_pattern")
+    for i in range(len(letters) * text.repeats("num_nextn_predict_layers", 1)):
+        if letters[i % len(letters)] == "*":
             yield nemotron_h.attention(here, f"mtp.layers.{i}.mixer.attn", text.layers + i)

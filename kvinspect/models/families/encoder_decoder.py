@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from kvinspect.models.config import Fields
+from kvinspect.models.fields import Fields
 from kvinspect.models.here import Here
 from kvinspect.models.layers import Attention, Layer
 
@@ -51,12 +51,14 @@ def layers(here: Here) -> Iterator[Layer]:
     way = ARCHITECTURES[here.cls]
     fields = _described(here.config, way)
     heads = fields.count(way.heads, way.defaults.get(way.heads))
-    size = fields.count(way.size, way.defaults.get(way.size)) // heads
-    for i in range(fields.count(way.layers, way.defaults.get(way.layers))):
+    width = fields.count(way.size, way.defaults.get(way.size))
+    if width < heads:
+        fields.fail(way.heads, f"at most {way.size} ({width}) heads", heads)
+    for i in range(fields.repeats(way.layers, way.defaults.get(way.layers))):
         stack = f"{here.at}{way.stack}" if way.stack.startswith(".") else here.named(way.stack)
         prefix = stack.format(i)
-        yield Attention(f"{prefix}.{way.own}", i, heads, heads, size)
-        yield Attention(f"{prefix}.{way.across}", i, heads, heads, size, attn_type="encoder_decoder")
+        yield Attention(f"{prefix}.{way.own}", i, heads, heads, width // heads)
+        yield Attention(f"{prefix}.{way.across}", i, heads, heads, width // heads, attn_type="encoder_decoder")
 
 
 def _described(config: Fields, way: Decoder) -> Fields:
@@ -65,5 +67,5 @@ def _described(config: Fields, way: Decoder) -> Fields:
         return config
     part = config.part(way.part)
     if part is None:
-        config.fail(way.part, "the configuration of the decoder", config.get(way.part))
+        config.fail(way.part, "the configuration of the decoder", None)
     return part.part("config_dict") or part

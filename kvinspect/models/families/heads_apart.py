@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
-from kvinspect.models.config import Fields
+from kvinspect.models.fields import Fields
 from kvinspect.models.here import Here, by_layer_type
 from kvinspect.models.layers import Attention, Layer
+from kvinspect.models.resolve import window_of
 
 ARCHITECTURES = (
     "HunYuanDenseV1ForCausalLM", "HunYuanMoEV1ForCausalLM", "Step1ForCausalLM",
@@ -41,73 +41,74 @@ def _step3(here: Here) -> Iterator[Layer]:
 def _deci(here: Here) -> Iterator[Layer]:
     """Each block says how many heads share a KV head, and some blocks have no attention."""
     text = here.text
-    blocks = text.items("block_configs", text.layers)
+    blocks = text.mappings("block_configs", text.layers)
+    if not blocks:
+        text.fail("block_configs", "an attention for each layer", None)
     for i in range(text.layers):
-        attention = blocks[i].get("attention") if blocks and isinstance(blocks[i], Mapping) else None
-        if not isinstance(attention, Mapping):
-            text.fail("block_configs", "an attention for each layer", attention)
-        if attention.get("no_op") or attention.get("replace_with_linear"):
+        attention = blocks[i].mapping("attention")
+        if attention.flag("no_op") or attention.flag("replace_with_linear"):
             continue
         yield Attention(
             here.named(f"model.layers.{i}.self_attn.attn"),
             i,
             text.heads,
-            text.heads // _positive(text, "block_configs", attention.get("n_heads_in_group")),
+            _shared(text.heads, attention),
             text.head_dim,
         )
+
+
+def _shared(heads: int, attention: Fields) -> int:
+    """KV heads of so many heads, as many of which share one as a block says."""
+    group = attention.count("n_heads_in_group")
+    if group > heads:
+        attention.fail("n_heads_in_group", f"at most num_attention_heads ({heads})", group)
+    return heads // group
 
 
 def _laguna(here: Here) -> Iterator[Layer]:
     """Query heads may be told layer by layer; layers with windows may have sinks."""
     text = here.text
-    counts = text.items("num_attention_heads_per_layer", text.layers)
+    counts = text.counts("num_attention_heads_per_layer", text.layers, least=1)
     for layer in here.decoder(window=by_layer_type):
         i = layer.number or 0
         sink = layer.sliding_window is not None and text.flag("swa_attention_sink_enabled")
-        query = _positive(text, "num_attention_heads_per_layer", counts[i]) if counts else layer.num_heads
+        query = counts[i] if counts else layer.num_heads
         yield layer._replace(num_heads=query, has_sink=sink)
 
 
 def _exaone_moe(here: Here) -> Iterator[Layer]:
     """Windows from a list, but none on layers with full attention."""
     text = here.text
-    windows = text.items("sliding_windows", text.layers)
+    windows = text.maybe_counts("sliding_windows", text.layers)
     kinds = text.layer_types() or ()
     for layer in here.decoder():
         i = layer.number or 0
         window = windows[i] if windows and (not kinds or kinds[i] != "full_attention") else None
-        yield layer._replace(sliding_window=window if type(window) is int and window > 0 else None)
+        yield layer._replace(sliding_window=window or None)
 
 
 def _step3p5(here: Here) -> Iterator[Layer]:
     """Layers of one kind may have heads of their own, told under `attention_other_setting`."""
     text = here.text
     kinds = text.layer_types()
-    other = text.get("attention_other_setting")
-    other = other if isinstance(other, Mapping) else {}
+    other = text.mapping("attention_other_setting")
     groups = text.first_count("num_attention_groups", "num_key_value_heads") or text.heads
-    window = text.maybe_count("sliding_window", least=0) or None
+    window = window_of(text)
     for i in range(text.layers):
-        own = other if kinds and other and kinds[i] == other.get("attention_type") else {}
+        own = other if kinds and other.is_word("attention_type", kinds[i]) else None
         sliding = kinds[i] == "sliding_attention" if kinds else i % 2 == 0
         yield Attention(
             here.named(f"model.layers.{i}.self_attn.attn"),
             i,
-            _own(text, own, "num_attention_heads") or text.heads,
-            _own(text, own, "num_attention_groups") or groups,
-            _own(text, own, "head_dim") or text.head_dim,
+            _own(own, "num_attention_heads") or text.heads,
+            _own(own, "num_attention_groups") or groups,
+            _own(own, "head_dim") or text.head_dim,
             sliding_window=window if sliding else None,
         )
 
 
-def _own(text: Fields, part: Mapping[str, Any], key: str) -> int | None:
-    return _positive(text, "attention_other_setting", part[key]) if part.get(key) else None
-
-
-def _positive(text: Fields, name: str, value: Any) -> int:
-    if type(value) is not int or value < 1:
-        text.fail(name, "whole numbers from 1 on", value)
-    return value
+def _own(part: Fields | None, key: str) -> int | None:
+    return None if part is None else part.maybe_count(key, least=0)
 
 
 _RULES = {

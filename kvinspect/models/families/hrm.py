@@ -13,11 +13,10 @@ ARCHITECTURES = ("HrmTextForCausalLM",)
 def layers(here: Here) -> Iterator[Layer]:
     """Each high cycle runs the low stack `L_cycles` times and the high one once; a run counts on in the names."""
     text = here.text
-    high, low, depth = text.count("H_cycles"), text.count("L_cycles"), text.count("num_layers_per_stack")
+    high, low, depth = (text.repeats(name) for name in ("H_cycles", "L_cycles", "num_layers_per_stack"))
     size = text.head_dim
     for stack, runs in (("L", range(low)), ("H", range(low, low + 1))):
-        steps = [cycle * (low + 1) + run for cycle in range(high) for run in runs]
         for i in range(depth):
-            for step in steps:
+            for step in (cycle * (low + 1) + run for cycle in range(high) for run in runs):
                 name = here.named(f"model.{stack}_module.layers.{step * depth + i}.self_attn.attn")
                 yield Attention(name, None, text.heads, text.heads, size, fields={"non_causal": True})

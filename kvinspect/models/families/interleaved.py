@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kvinspect.models.config import Fields
+from kvinspect.models.fields import Fields
 from kvinspect.models.here import Here
 from kvinspect.models.layers import Layer
 
@@ -18,11 +18,5 @@ def layers(here: Here) -> Iterator[Layer]:
 
 
 def _window(text: Fields, index: int) -> int | None:
-    windows = text.get("interleaved_sliding_window")
-    if isinstance(windows, list) and windows:
-        windows = windows[index % len(windows)]
-    if windows is None:
-        return None
-    if type(windows) is not int or windows < 0:
-        text.fail("interleaved_sliding_window", "a window in tokens, or a list of windows and nulls", windows)
-    return windows or None
+    windows = text.turns("interleaved_sliding_window")
+    return (windows[index % len(windows)] or None) if windows else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kvinspect.models.config import Fields
+from kvinspect.models.fields import Fields
 from kvinspect.models.here import Here
 from kvinspect.models.layers import Attention, Given, Latent, Layer
 
@@ -69,7 +69,7 @@ def latent(here: Here, prefix: str, number: int, name: str = ".attn") -> Iterato
         sparse=sparse,
         facts={
             "qk_nope_head_dim": text.count("qk_nope_head_dim"),
-            "index_topk": text.get("index_topk") if sparse else None,
+            "index_topk": text.count("index_topk") if sparse else None,
         },
         picks=picks,
     )
@@ -79,12 +79,10 @@ def has_indexer(text: Fields, layer: int) -> bool:
     """Whether a layer picks tokens itself, or takes those that a layer before it picked. Draft layers always do."""
     if layer >= text.layers:
         return True
-    pattern = text.get("index_topk_pattern")
-    if pattern is None:
+    if "index_topk_pattern" not in text:
         behind = max(layer - text.count("index_skip_topk_offset", 2, least=0) + 1, 0)
         return behind % text.count("index_topk_freq", 1) == 0
-    if not isinstance(pattern, (str, list, tuple)):
-        text.fail("index_topk_pattern", "a letter for each layer", pattern)
+    pattern = text.letters("index_topk_pattern")
     return layer >= len(pattern) or pattern[layer] != "S"
 
 

@@ -13,8 +13,8 @@ ARCHITECTURES = ("Llama4ForCausalLM",)
 def layers(here: Here) -> Iterator[Layer]:
     """`no_rope_layers` says by a zero which layers are global."""
     text = here.text
-    rope = text.items("no_rope_layers", text.layers)
-    chunk = text.maybe_count("attention_chunk_size")
+    rope = text.counts("no_rope_layers", text.layers)
+    chunk = text.maybe_tokens("attention_chunk_size")
     for i in range(text.layers):
         yield Attention(
             here.named(f"model.layers.{i}.self_attn.attn"),

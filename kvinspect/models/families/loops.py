@@ -13,7 +13,7 @@ ARCHITECTURES = ("IQuestLoopCoderForCausalLM",)
 def layers(here: Here) -> Iterator[Layer]:
     """Runs after the first see a window only; a run counts on in the names."""
     text = here.text
-    runs, window = text.count("loop_num", 2), text.count("loop_window_size", 64)
+    runs, window = text.repeats("loop_num", 2), text.tokens("loop_window_size", 64)
     for i in range(text.layers):
         for run in range(runs):
             yield Attention(

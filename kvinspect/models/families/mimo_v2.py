@@ -14,7 +14,7 @@ ARCHITECTURES = ("MiMoV2FlashForCausalLM", "MiMoV2ForCausalLM")
 def layers(here: Here) -> Iterator[Layer]:
     """`hybrid_layer_pattern` has a 1 for each layer with a window."""
     text = here.text
-    pattern = text.items("hybrid_layer_pattern", text.layers)
+    pattern = text.counts("hybrid_layer_pattern", text.layers)
     for i in range(text.layers):
         sliding = bool(pattern) and pattern[i] == 1
         before = "swa_" if sliding else ""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kvinspect.models.config import Fields
 from kvinspect.models.families.latent import latent
+from kvinspect.models.fields import Fields
 from kvinspect.models.here import Here
 from kvinspect.models.layers import Attention, Layer
 
@@ -32,7 +32,7 @@ def _heads(here: Here, name: str, index: int) -> Attention:
     )
     sinks = text.count("param_sink_number", 0, least=0)
     if not sinks:
-        return plain._replace(attn_type="decoder" if text.get("is_causal", True) else "encoder_only")
+        return plain._replace(attn_type="decoder" if text.flag("is_causal", True) else "encoder_only")
     size = text.count("qk_rope_dim") + text.count("qk_nope_dim")
     return plain._replace(
         head_size=size,
@@ -45,8 +45,5 @@ def _heads(here: Here, name: str, index: int) -> Attention:
 
 def _window(text: Fields, index: int) -> int | None:
     """One window for all layers, or several in turn."""
-    windows = text.get("interleaved_sliding_window")
-    found = windows[index % len(windows)] if isinstance(windows, list) and windows else windows
-    if found is not None and type(found) is not int:
-        text.fail("interleaved_sliding_window", "a number, or a list of numbers", windows)
-    return found
+    windows = text.turns("interleaved_sliding_window")
+    return windows[index % len(windows)] if windows else None

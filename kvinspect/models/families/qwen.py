@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kvinspect.models.config import Fields
+from kvinspect.models.fields import Fields
 from kvinspect.models.here import Here
 from kvinspect.models.layers import Layer
 
@@ -44,5 +44,5 @@ def layers(here: Here) -> Iterator[Layer]:
 def _check_windows(text: Fields) -> None:
     """Raises DocumentError for windows on some of the layers, at which the engine stops."""
     kinds = text.layer_types()
-    if kinds and len(set(kinds)) > 1 and text.get("max_window_layers") != text.layers:
+    if kinds and len(set(kinds)) > 1 and text.maybe_count("max_window_layers", least=0) != text.layers:
         text.refuse("max_window_layers", "the engine takes a sliding window on all layers or on none of them")

@@ -47,11 +47,11 @@ def layers(here: Here) -> Iterator[Layer]:
     A model without images whose layers are no decoder's keeps no cache.
     """
     shape, text = here.setting.shape, here.text
-    kinds = here.config.get("layer_types")
+    kinds = here.config.words("layer_types")
     encodes = text is here.config and text.model_type in ENCODERS and not text.flag("is_decoder")
     name = _name(here)
     for i in range(text.layers):
-        sliding = isinstance(kinds, list) and i < len(kinds) and kinds[i] == "sliding_attention"
+        sliding = i < len(kinds) and kinds[i] == "sliding_attention"
         yield Attention(
             here.named(name.format(i)),
             i,

@@ -14,9 +14,9 @@ ARCHITECTURES = ("Zamba2ForCausalLM",)
 def layers(here: Here) -> Iterator[Layer]:
     """Weights are shared, caches are not: each use of a block has one, numbered block by block."""
     text, states = here.text, States(here)
-    kinds = text.items("layers_block_type", text.layers)
+    kinds = text.words("layers_block_type", text.layers)
     hybrids = sum(kind == "hybrid" for kind in kinds)
-    for number in _uses(hybrids, text.count("num_mem_blocks")):
+    for number in _uses(hybrids, text.repeats("num_mem_blocks")):
         name = here.named(f"model.attn.{number}")
         yield Attention(name, None, text.heads, text.heads, text.count("attention_head_dim"))
     for i in range(len(kinds)):
