@@ -10,17 +10,12 @@ import kvinspect
 from conformance.intended import reason_of
 from conftest import golden_module
 
-STUMBLES = ("AttributeError", "ModuleNotFoundError", "ImportError", "RuntimeError", "crash")
-"""How a model ends that the bridge's stand-ins do not carry; no refusal of the engine's."""
-STAND_IN = "Anything"
-"""The class of the bridge's that stands for whatever is not installed; an error about it is none of the engine's."""
-
 
 class Verdict(NamedTuple):
     """What came of one document."""
 
     outcome: str
-    """equal, refused (by both, before there is anything to compare), intended, unanswered or differs."""
+    """equal, refused (by both), intended, unanswered (the bridge failed: no answer, and no agreement) or differs."""
     why: str = ""
 
 
@@ -31,35 +26,24 @@ def _check():
 
 def judged(command, document, golden):
     """The verdict on a document that the engine answered with `golden`."""
-    if "oracle_error" in golden:
-        return Verdict("unanswered", golden["oracle_error"])
-    if _short_of(golden):
-        return Verdict("unanswered", _short_of(golden))
+    if "bridge_failure" in golden:
+        return Verdict("unanswered", golden["bridge_failure"])
+    refused = _refused_early(command, golden)
     try:
         rows = list(_specs(document, golden) if command == "specs" else _rows(command, document, golden))
-        said = "answers"
     except kvinspect.DocumentError as error:
-        if _refused_early(command, golden):
+        if refused:
             return Verdict("refused")
-        said, rows = "finds an error", [("document", "an answer", str(error).splitlines()[0])]
-    if command == "specs" and said == "answers" and "error" in golden:
-        stumbled = golden["error"]["type"] in STUMBLES or STAND_IN in golden["error"].get("text", "")
-        if stumbled:
-            return Verdict("unanswered", f"a stand-in does not carry the model: {golden['error']['type']}")
-        rows = [("error", golden["error"]["text"], None)]
+        rows = [("document", "an answer", str(error).splitlines()[0])]
+    else:
+        if command == "specs" and refused:
+            rows = [("error", golden["error"]["text"], None)]
     if not rows:
         return Verdict("equal")
     reason = reason_of(command, document, rows)
     if reason:
         return Verdict("intended", reason)
     return Verdict("differs", "; ".join(f"{at}: engine {g!r}, kvinspect {a!r}"[:300] for at, g, a in rows[:3]))
-
-
-def _short_of(golden):
-    """What the engine asked for and the bridge's stand-in of a configuration has not, "" where nothing."""
-    told = golden.get("reason") or golden.get("error") or {}
-    text = told.get("text") or "" if isinstance(told, dict) else ""
-    return text if text.startswith("stand-in for") else ""
 
 
 def _rows(command, document, golden):

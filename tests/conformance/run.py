@@ -2,6 +2,7 @@
 
 Prints for each release and command how many documents were compared and how many differ, and the smallest one that
 does. Ends with 1 where one differs, with 2 where nothing could be compared. The same --seed draws the same documents.
+`--table docs/conformance.md` puts the counts into that page.
 """
 
 import argparse
@@ -10,9 +11,10 @@ import sys
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
+sys.path[:0] = [str(ROOT), str(ROOT / "tests"), str(ROOT / "tools")]
 
-from conformance import bridge, suite  # noqa: E402
+from bridge import cache  # noqa: E402
+from conformance import suite, table  # noqa: E402
 from conformance.facts import EVERYWHERE, FEW  # noqa: E402
 from kvinspect.engine import catalogue  # noqa: E402
 
@@ -23,7 +25,7 @@ def main():
     releases = asked.engine or catalogue.versions()
     compared = differ = 0
     for release in releases:
-        missing = bridge.lacking(release)
+        missing = cache.lacking(release)
         if missing:
             print(f"{release}: not compared, {missing}", flush=True)
             continue
@@ -32,6 +34,8 @@ def main():
             started = time.monotonic()
             report = suite.compared(release, command, count, asked.seed, asked.places, not asked.no_shrink)
             print(f"{report}\n  {time.monotonic() - started:.0f} s", flush=True)
+            if asked.table:
+                table.put(asked.table, table.row(report))
             if asked.every:
                 print("\n".join(f"{why}\n  {document}" for document, why in report.differing), flush=True)
             compared, differ = compared + sum(report.outcomes.values()), differ + len(report.differing)
@@ -52,6 +56,7 @@ def arguments():
     )
     parser.add_argument("--no-shrink", action="store_true", help="print the shortest document as it was drawn")
     parser.add_argument("--every", action="store_true", help="print every document that differs")
+    parser.add_argument("--table", type=pathlib.Path, metavar="PAGE", help="put the counts into a page's table")
     return parser.parse_args()
 
 

@@ -2,14 +2,12 @@
 
 import collections
 import json
-import pathlib
-import tempfile
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from typing import NamedTuple
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
-from conformance import bridge
+from bridge.process import Engine
 from conformance.compare import judged
 from conformance.documents.caches import cache
 from conformance.documents.chooser import strategy
@@ -40,7 +38,7 @@ class Report(NamedTuple):
         count = sum(self.outcomes.values())
         rest = ", ".join(f"{number} {outcome}" for outcome, number in sorted(self.outcomes.items()))
         lines = [f"{self.release} {self.command}: {count} documents, {len(self.differing)} differ ({rest})"]
-        lines += [f"  {number} {reason}" for reason, number in self.reasons.most_common(5)]
+        lines += [f"  {number} {reason}" for reason, number in self.reasons.most_common()]
         if self.smallest:
             lines += ["smallest document that differs:", json.dumps(self.smallest[0]), self.smallest[1]]
         return "\n".join(lines)
@@ -50,7 +48,7 @@ def compared(release, command, count, number, places=EVERYWHERE, shrink=True):
     """Compare `count` documents of a release and command; the same `number` draws the same documents."""
     place = places if command not in ONE_PLACE else (("cuda", "9.0"),)
     documents = strategy(MAKERS[command], facts(release), place)
-    with engine_of(release, command) as engine:
+    with Engine(release, command) as engine:
         drawn = draw(documents, count, number)
         verdicts = [judged(command, *pair) for pair in zip(drawn, engine.answers(drawn), strict=True)]
         rows = zip(drawn, verdicts, strict=True)
@@ -61,20 +59,9 @@ def compared(release, command, count, number, places=EVERYWHERE, shrink=True):
             return verdict.why if verdict.outcome == "differs" else None
 
         smallest = shrunk(documents, count, number, difference) if differing and shrink else None
-    told = (v.why.splitlines()[0] for v in verdicts if v.outcome in ("intended", "unanswered"))
+    told = (f"{v.outcome}: {v.why.splitlines()[0]}" for v in verdicts if v.outcome in ("intended", "unanswered"))
     outcomes = collections.Counter(verdict.outcome for verdict in verdicts)
     return Report(release, command, outcomes, collections.Counter(told), differing, smallest or least(differing))
-
-
-@contextmanager
-def engine_of(release, command):
-    """The release's side of a comparison."""
-    if command != "specs":
-        with bridge.Engine(release, command) as engine:
-            yield engine
-        return
-    with tempfile.TemporaryDirectory() as folder, bridge.Models(release, command, pathlib.Path(folder)) as engine:
-        yield engine
 
 
 def draw(documents, count, number):

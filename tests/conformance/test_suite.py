@@ -5,7 +5,7 @@ import collections
 import pytest
 
 import kvinspect
-from conformance import suite
+from conformance import suite, table
 from conformance.compare import judged
 from conformance.documents.chooser import strategy
 from conformance.facts import EVERYWHERE, facts
@@ -82,7 +82,21 @@ def test_an_error_of_the_document_is_a_difference_where_the_engine_answers():
     assert judged("align", wrong, {**case["align"], "stage": "placement"}).outcome == "refused"
 
 
-def test_what_the_bridge_cannot_answer_is_told_apart():
-    assert judged("align", {}, {"oracle_error": "KeyError: 'x'"}) == ("unanswered", "KeyError: 'x'")
-    short = "stand-in for ModelConfig has no attribute 'get_head_size'"
-    assert judged("align", {}, {"reason": {"type": "AttributeError", "text": short}}) == ("unanswered", short)
+def test_what_the_bridge_cannot_answer_is_no_agreement():
+    """Neither where kvinspect answers, nor where it finds the document wrong and would have agreed."""
+    failed = {"bridge_failure": "Missing: the stand-in for ModelConfig has no 'x'"}
+    for command in suite.MAKERS:
+        assert judged(command, {}, failed) == ("unanswered", failed["bridge_failure"])
+
+
+def test_a_row_of_the_table_is_replaced_and_the_others_stay(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text(f"before\n{table.BEGIN}{table.END}\nafter\n")
+    table.put(page, {("0.9.0", "plan"): [3, 3, 0, 0, 0, 0], ("0.33.0", "plan"): [9, 1, 2, 3, 2, 1]})
+    table.put(page, {("0.9.0", "plan"): [5, 4, 0, 0, 0, 1]})
+    text = page.read_text()
+    assert text.startswith("before\n")
+    assert text.endswith("after\n")
+    assert text.index("| 0.33.0 | plan | 9 | 1 | 2 | 3 | 2 | 1 |") < text.index(
+        "| 0.9.0 | plan | 5 | 4 | 0 | 0 | 0 | 1 |"
+    )
