@@ -39,6 +39,7 @@ run()"""
 
 
 ROOMS = [
+    "output",
     "installed",
     "document",
     "capture",

@@ -12,6 +12,7 @@ import typer
 from kvinspect.cli.exits import CLEAN, FINDINGS, INPUT, bad_call, print_problems, say
 from kvinspect.cli.options import Coloured, Debug, Output, Quiet, codes
 from kvinspect.cli.output import Color, look_of, write
+from kvinspect.output.safe import Syntax
 
 if TYPE_CHECKING:
     from kvinspect.api.lint import Options
@@ -36,6 +37,16 @@ class How(str, Enum):
     sarif = "sarif"
     junit = "junit"
     gitlab = "gitlab"
+
+
+SYNTAX = {
+    How.json: Syntax.QUOTED,
+    How.github: Syntax.COMMANDS,
+    How.sarif: Syntax.QUOTED,
+    How.junit: Syntax.MARKUP,
+    How.gitlab: Syntax.QUOTED,
+}
+"""How each format of a program writes an escape."""
 
 
 class Level(str, Enum):
@@ -91,7 +102,7 @@ def lint(
     results = _of_our_kinds(every, skip_others)
     if write_baseline:
         findings = [finding for result in results for finding in result.findings if not finding.unjudged]
-        write(known.written(findings), write_baseline)
+        write(known.written(findings), write_baseline, Syntax.QUOTED)
         many = "1 finding" if len(findings) == 1 else f"{len(findings)} findings"
         say(f"{write_baseline}: {many} written")
         return
@@ -202,14 +213,14 @@ def _print(report: LintReport, how: How, statistics: bool, output: str | None, c
     from kvinspect.report.lint import text
 
     if statistics:
-        write(text.statistics(report), output)
+        write(text.statistics(report), output, Syntax.TEXT)
     elif how is How.text:
         look = look_of(output, color)
-        write(text.render(report, colour=look.colour), output)
+        write(text.render(report, colour=look.colour), output, Syntax.TEXT)
     else:
         from importlib import import_module
 
-        write(import_module(f"kvinspect.report.lint.{how.value}").render(report), output)
+        write(import_module(f"kvinspect.report.lint.{how.value}").render(report), output, SYNTAX[how])
 
 
 def _code(results: Sequence[FileResult], exit_zero: bool) -> int:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import traceback
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
@@ -12,8 +12,8 @@ import typer
 from kvinspect import __version__
 from kvinspect.cli import align, capture, cg_support, diff, doctor, lint, map, mm_prefix, plan, rule, schema
 from kvinspect.cli.exits import CLEAN, DEVICE, INPUT, INTERNAL, INTERRUPTED, PIPE, print_problems, say
-from kvinspect.cli.output import NobodyReads
 from kvinspect.cli.serve_words import WithServeWords
+from kvinspect.output.streams import NobodyReads, guarded
 
 app = typer.Typer(
     name="kvinspect",
@@ -58,20 +58,26 @@ def _common(
 def run() -> int:
     """Run the program and return its exit code.
 
-    Every exception ends in one line and a code; a traceback is shown only under `--debug`.
+    Every exception ends in one line and a code; a traceback is shown only under `--debug`. What nobody can read on
+    standard error changes no code; an answer that standard output does not take is an error.
     """
-    debug = "--debug" in sys.argv[1:]
+    with guarded():
+        code = _ended(app)
+        return _ended(sys.stdout.flush) or code
+
+
+def _ended(action: Callable[[], object]) -> int:
+    """The exit code of an action, what went wrong said."""
     try:
-        app()
+        action()
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else CLEAN if end.code is None else INPUT
     except NobodyReads:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return PIPE
     except KeyboardInterrupt:
         return INTERRUPTED
     except Exception as error:
-        if debug:
+        if "--debug" in sys.argv[1:]:
             traceback.print_exc()
         return _said(error)
     return CLEAN
@@ -82,7 +88,7 @@ def _said(error: Exception) -> int:
     from kvinspect.device.choose import DeviceError
     from kvinspect.document.problem import DocumentError
     from kvinspect.geometry.runs import Intricate
-    from kvinspect.report.safe import safe
+    from kvinspect.output.safe import safe
 
     if isinstance(error, DocumentError):
         print_problems(error.errors)

@@ -10,7 +10,7 @@ import typer
 from kvinspect.cli.exits import CLEAN, FINDINGS, bad_call, say
 from kvinspect.cli.options import Coloured, Debug, Engine, Output
 from kvinspect.cli.output import Color, by_ending, look_of, write, write_drawing
-from kvinspect.report.safe import safe
+from kvinspect.output.safe import Syntax, safe
 
 if TYPE_CHECKING:
     from kvinspect.engine.answer import AlignAnswer, TensorAnswer
@@ -60,7 +60,10 @@ def draw(
     tensor = _chosen(answer, allocation)
     kind = how or by_ending(output, ENDINGS, Picture.text)
     text = _drawn(answer, tensor, layer, blocks, kind, output, color)
-    (write if kind is Picture.text else write_drawing)(text, output)
+    if kind is Picture.text:
+        write(text, output, Syntax.TEXT)
+    else:
+        write_drawing(text, output)
     raise typer.Exit(FINDINGS if tensor.sound is not True else CLEAN)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import pathlib
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -10,6 +9,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from kvinspect.cli.exits import bad_call
+from kvinspect.output.safe import Syntax, without_commands
 
 if TYPE_CHECKING:
     from kvinspect.report.page import Page
@@ -45,14 +45,13 @@ class Report(NamedTuple):
         if not self.answers:
             return
         if how in (Format.json, Format.yaml):
-            text = _data([answer.to_dict() for answer in self.answers], how, self.several)
+            write(_data([answer.to_dict() for answer in self.answers], how, self.several), to, Syntax.QUOTED)
         elif how is Format.markdown:
             from kvinspect.report import markdown
 
-            text = "\n".join(markdown.render(self.page(answer)) for answer in self.answers)
+            write("\n".join(markdown.render(self.page(answer)) for answer in self.answers), to, Syntax.TEXT)
         else:
-            text = _table([self.page(answer) for answer in self.answers], to, color)
-        write(text, to)
+            write(_table([self.page(answer) for answer in self.answers], to, color), to, Syntax.TEXT)
 
 
 def _data(answers: Sequence[dict[str, Any]], how: Format, several: bool) -> str:
@@ -104,59 +103,24 @@ def look_of(to: str | None, color: Color) -> Look:
 
 def write_drawing(text: str, to: str | None) -> None:
     """Write SVG or HTML in ASCII, which whoever opens it reads right, whatever standard output's encoding was."""
-    write(text.encode("ascii", "xmlcharrefreplace").decode("ascii"), to)
+    write(text.encode("ascii", "xmlcharrefreplace").decode("ascii"), to, Syntax.MARKUP)
 
 
-def write(text: str, to: str | None) -> None:
-    """Write to standard output (None or `-`), or to a file, which is replaced whole or not at all.
+def write(text: str, to: str | None, syntax: Syntax) -> None:
+    """Write an answer to standard output (None or `-`) or to a file, without anything that a CI runner would act on.
 
-    What standard output's encoding lacks is written as an escape. A link is followed and a file's mode kept; a
-    pipe or a device is written to as it is. Raises OSError where the file cannot be written.
+    What standard output's encoding lacks is written as an escape. Raises OSError where a file cannot be written.
     """
+    from kvinspect.output import streams
+
     if to is None or to == "-":
-        _print(text)
-        return
-    target = pathlib.Path(to).resolve()
-    if target.exists() and not target.is_file():
-        with open(to, "w", encoding="utf-8") as stream:
-            stream.write(text)
+        streams.put(text, syntax)
     else:
-        _replace(target, text, to)
+        write_together({to: text}, syntax)
 
 
-class NobodyReads(Exception):
-    """Whoever read standard output has gone."""
+def write_together(texts: Mapping[str, str], syntax: Syntax) -> None:
+    """Write files of one answer, as `write` writes one, all or none."""
+    from kvinspect.output.files import write_files
 
-
-def _print(text: str) -> None:
-    encoding = sys.stdout.encoding or "utf-8"
-    try:
-        sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
-        sys.stdout.flush()
-    except BrokenPipeError:
-        raise NobodyReads from None
-
-
-def _replace(target: pathlib.Path, text: str, called: str) -> None:
-    """Write beside the target and put that in its place."""
-    import tempfile
-
-    mode = target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask()
-    try:
-        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:100]}.")
-    except OSError as error:
-        raise OSError(error.errno, error.strerror, called) from None
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        os.chmod(temporary, mode)
-        os.replace(temporary, target)
-    except BaseException:
-        os.unlink(temporary)
-        raise
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+    write_files({name: without_commands(text, syntax) for name, text in texts.items()})

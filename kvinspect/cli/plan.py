@@ -12,9 +12,9 @@ import typer
 
 from kvinspect.cli.exits import CLEAN, FINDINGS, bad_call, say
 from kvinspect.cli.options import AllLayers, Coloured, Debug, Engine, Output, Quiet
-from kvinspect.cli.output import Color, Format, Report, by_ending, write, write_drawing
+from kvinspect.cli.output import Color, Format, Report, by_ending, write, write_drawing, write_together
 from kvinspect.cli.serve_words import unmarked
-from kvinspect.report.safe import safe
+from kvinspect.output.safe import Syntax, safe
 
 if TYPE_CHECKING:
     from kvinspect.api.plan_model import Budget, ModelPlan
@@ -211,27 +211,36 @@ def _print_document(answer: PlanAnswer, show: _Show) -> None:
         Report([answer], report.page).emit(Format.table, None, show.color)
         return
     workers = of_workers(answer)
-    for i, one in enumerate(workers):
-        which = f"worker {i} of {len(workers)}" if len(workers) > 1 else ""
-        name = _numbered(show.output, i)
-        write((f"# {which}\n" if which else "") + as_yaml(inspection_document(one)), name)
-        if not _is_file(show):
-            if which:
-                say(f"kvinspect: this is {which}; with -o FILE.yaml each has a file of its own")
-            return
-        _wrote(name, ", ".join(filter(None, (f"{answer.num_blocks:,} blocks", which))), show)
+    which = [f"worker {i} of {len(workers)}" if len(workers) > 1 else "" for i in range(len(workers))]
+    texts = [
+        (f"# {name}\n" if name else "") + as_yaml(inspection_document(one))
+        for name, one in zip(which, workers, strict=True)
+    ]
+    if not _is_file(show):
+        write(texts[0], show.output, Syntax.QUOTED)
+        if which[0]:
+            say(f"kvinspect: this is {which[0]}; with -o FILE.yaml each has a file of its own")
+        return
+    files = [_numbered(show.output, i) for i in range(len(workers))]
+    write_together(dict(zip(files, texts, strict=True)), Syntax.QUOTED)
+    for file, name in zip(files, which, strict=True):
+        _wrote(file, ", ".join(filter(None, (f"{answer.num_blocks:,} blocks", name))), show)
 
 
-def _numbered(output: str | None, i: int) -> str | None:
+def _numbered(output: str | None, i: int) -> str:
     """The name of a worker's file: FILE.yaml, FILE.1.yaml and so on."""
-    if output is None or i == 0:
+    assert output is not None
+    if i == 0:
         return output
     path = pathlib.Path(output)
     return str(path.with_name(f"{path.stem}.{i}{path.suffix}"))
 
 
 def _is_file(show: _Show) -> bool:
-    return show.output is not None and show.output != "-"
+    """Whether the answer goes into files that can be numbered: no stream, no device."""
+    from kvinspect.output.files import is_stream
+
+    return show.output not in (None, "-") and not is_stream(str(show.output))
 
 
 def _wrote(name: str | None, what: str, show: _Show) -> None:

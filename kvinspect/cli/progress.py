@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from kvinspect.report.safe import safe
+from kvinspect.output.safe import Syntax, safe, without_commands
+from kvinspect.output.streams import terminal
 
 Told = Callable[[int, int], None]
 
@@ -14,7 +14,7 @@ Told = Callable[[int, int], None]
 @contextmanager
 def progress_bar(what: str, wanted: bool) -> Iterator[Told | None]:
     """A function to be told (bytes done, bytes in all), or None where standard error is no terminal."""
-    if not wanted or not sys.stderr.isatty():
+    if not wanted or not terminal().isatty():
         yield None
         return
     from rich.console import Console
@@ -22,15 +22,15 @@ def progress_bar(what: str, wanted: bool) -> Iterator[Told | None]:
 
     name = TextColumn("{task.description}", markup=False)
     columns = (name, BarColumn(), DownloadColumn(binary_units=True), TransferSpeedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(safe(what), total=None)
+    with Progress(*columns, console=Console(file=terminal()), transient=True) as bar:
+        task = bar.add_task(without_commands(safe(what), Syntax.TEXT), total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
 @contextmanager
 def step_bar(what: str, wanted: bool) -> Iterator[Told | None]:
     """A function to be told (steps done, steps in all), or None where standard error is no terminal."""
-    if not wanted or not sys.stderr.isatty():
+    if not wanted or not terminal().isatty():
         yield None
         return
     from rich.console import Console
@@ -38,6 +38,6 @@ def step_bar(what: str, wanted: bool) -> Iterator[Told | None]:
 
     name = TextColumn("{task.description}", markup=False)
     columns = (name, BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(safe(what), total=None)
+    with Progress(*columns, console=Console(file=terminal()), transient=True) as bar:
+        task = bar.add_task(without_commands(safe(what), Syntax.TEXT), total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)

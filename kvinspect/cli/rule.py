@@ -11,6 +11,7 @@ import typer
 from kvinspect.cli.exits import bad_call
 from kvinspect.cli.options import Coloured, Debug, Output, codes
 from kvinspect.cli.output import Color, look_of, write
+from kvinspect.output.safe import Syntax
 
 if TYPE_CHECKING:
     from kvinspect.lint.rule import Rule
@@ -47,11 +48,11 @@ def rule(
     except UnknownRule as error:
         raise bad_call(str(error), "RULE") from None
     if how is How.json:
-        write(json.dumps([_as_dict(one) for one in rules], indent=2) + "\n", output)
+        write(json.dumps([_as_dict(one) for one in rules], indent=2) + "\n", output, Syntax.QUOTED)
     elif code:
         from kvinspect.lint.pages import page
 
-        write(page(rules[0].code) or f"{rules[0].summary}\n", output)
+        write(page(rules[0].code) or f"{rules[0].summary}\n", output, Syntax.TEXT)
     else:
         _list(rules, output, color)
 
@@ -69,4 +70,4 @@ def _list(rules: list[Rule], output: str | None, color: Color) -> None:
 
     rows = tuple((cell(one.code), cell(one.name), cell(one.severity.word), cell(one.summary)) for one in rules)
     page = Page((Table(("code", "name", "severity", "what it finds"), rows),))
-    write(terminal.render(page, **look_of(output, color)._asdict()), output)
+    write(terminal.render(page, **look_of(output, color)._asdict()), output, Syntax.TEXT)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kvinspect.cli.options import Debug, Output
 from kvinspect.cli.output import write
+from kvinspect.output.safe import Syntax
 
 EXAMPLES = """\b
 Examples:
@@ -23,4 +24,4 @@ def schema(
     from kvinspect.document.schema import json_schema
     from kvinspect.report.data import as_json
 
-    write(as_json(json_schema()), output)
+    write(as_json(json_schema()), output, Syntax.QUOTED)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Sequence
 from typing import Any
 
 from kvinspect.engine.answer import SCHEMA_VERSION
+from kvinspect.output.safe import holds_command
 
 
 def together(answers: Sequence[dict[str, Any]], several: bool) -> dict[str, Any]:
@@ -35,7 +37,19 @@ def _written(value: Any, line: str) -> str:
 
 
 def as_yaml(value: Any) -> str:
-    """YAML, ASCII only, keys in their order."""
+    """YAML, ASCII only, keys in their order, each scalar on one line.
+
+    A scalar that a CI runner could take for a command, wherever in a line it comes to stand, is double-quoted: there
+    a character can be written as an escape, and no line of a folded text begins with foreign words.
+    """
     import yaml
 
-    return yaml.dump(value, Dumper=getattr(yaml, "CSafeDumper", yaml.SafeDumper), sort_keys=False, width=120)
+    class Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]
+        pass
+
+    def text(dumper: Any, value: str) -> Any:
+        quoted = not value.isprintable() or holds_command(value)
+        return dumper.represent_scalar("tag:yaml.org,2002:str", value, style='"' if quoted else None)
+
+    Dumper.add_representer(str, text)
+    return str(yaml.dump(value, Dumper=Dumper, sort_keys=False, width=sys.maxsize >> 33))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from xml.sax.saxutils import escape
 
-from kvinspect.report.safe import safe
+from kvinspect.output.safe import safe
 
 STYLE = """\
 :root{color-scheme:light dark}body{font:15px/1.5 system-ui,sans-serif;margin:1.5rem;background:#fff;color:#1a1a1a}

@@ -9,7 +9,6 @@ from __future__ import annotations
 import io
 import os
 import re
-import sys
 from typing import IO
 
 from rich import box
@@ -17,8 +16,8 @@ from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
 
+from kvinspect.output.safe import safe
 from kvinspect.report.page import Block, Heading, Item, Page, Paragraph, Picture, Spans, Table
-from kvinspect.report.safe import not_a_command, safe
 
 STYLES = {
     "plain": "",
@@ -64,7 +63,7 @@ def render(page: Page, *, width: int | None, colour: bool, encoding: str = "utf-
         if previous is not None and isinstance(block, Heading):
             console.print()
         _print(console, block, width, unicode)
-    text = not_a_command(out.getvalue() if unicode else _ascii(out.getvalue()))
+    text = out.getvalue() if unicode else _ascii(out.getvalue())
     return "\n".join(line.rstrip() for line in text.split("\n")) if not colour else text
 
 
@@ -164,15 +163,3 @@ def terminal_width(stream: IO[str]) -> int | None:
 def _between(columns: int) -> int:
     """Columns that a table can be set in."""
     return max(NARROWEST, min(columns, WIDEST))
-
-
-def print_page(page: Page, colour_flag: str) -> None:
-    """Print a page on standard output as the terminal wants it."""
-    stream = sys.stdout
-    text = render(
-        page,
-        width=terminal_width(stream),
-        colour=wants_colour(colour_flag, stream),
-        encoding=stream.encoding or "utf-8",
-    )
-    stream.write(text)

@@ -3,10 +3,10 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kvinspect.output.safe import safe, safe_line
 from kvinspect.report import markdown, terminal
 from kvinspect.report.fold import human_bytes
 from kvinspect.report.page import Heading, Page, Paragraph, Picture, Span, Table, cell, spans
-from kvinspect.report.safe import safe, safe_line
 
 foreign = st.text(max_size=40)
 

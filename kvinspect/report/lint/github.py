@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from kvinspect.document.finding import Finding, Severity
+from kvinspect.output.safe import Syntax, safe, without_commands
 from kvinspect.report.lint.report import LintReport
-from kvinspect.report.safe import safe
 
 COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
 
@@ -26,7 +26,7 @@ def _command(finding: Finding) -> str:
 
 def _data(text: str) -> str:
     """A message: control characters are written as escapes, and a percent sign begins one of GitHub's own."""
-    return safe(text).replace("%", "%25")
+    return without_commands(safe(text), Syntax.TEXT).replace("%", "%25")
 
 
 def _property(text: str) -> str:

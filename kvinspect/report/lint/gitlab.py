@@ -7,8 +7,8 @@ import json
 from collections import Counter
 
 from kvinspect.document.finding import Finding, Severity
+from kvinspect.output.safe import safe
 from kvinspect.report.lint.report import LintReport
-from kvinspect.report.safe import safe
 
 SEVERITIES = {Severity.ERROR: "major", Severity.WARNING: "minor", Severity.NOTE: "info"}
 

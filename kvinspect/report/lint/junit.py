@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from xml.sax.saxutils import escape, quoteattr
 
 from kvinspect.document.finding import Finding
+from kvinspect.output.safe import safe
 from kvinspect.report.lint.report import LintReport
-from kvinspect.report.safe import safe
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 

@@ -7,8 +7,8 @@ from typing import Any
 from urllib.parse import quote
 
 from kvinspect.document.finding import Finding, Severity
+from kvinspect.output.safe import safe
 from kvinspect.report.lint.report import LintReport, RuleInfo
-from kvinspect.report.safe import safe
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "note"}

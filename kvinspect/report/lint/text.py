@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kvinspect.document.finding import Finding, Severity
+from kvinspect.output.safe import safe, safe_line
 from kvinspect.report.lint.report import LintReport
-from kvinspect.report.safe import not_a_command, safe, safe_line
 
 SNIPPET = 120
 """Characters of a line that a snippet shows."""
@@ -18,7 +18,7 @@ def render(report: LintReport, *, colour: bool = False, snippets: bool = True) -
     """The findings and a summary line; `colour` writes escape codes."""
     lines = [line for finding in report.findings for line in _finding(finding, colour, snippets)]
     lines += [f"{safe(source)}: {safe(remark)}" for source, remark in report.remarks]
-    return not_a_command("\n".join([*lines, report.summary])) + "\n"
+    return "\n".join([*lines, report.summary]) + "\n"
 
 
 def statistics(report: LintReport) -> str:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from xml.sax.saxutils import escape
 
+from kvinspect.output.safe import safe
 from kvinspect.report.fold import title_of
 from kvinspect.report.map.scene import Bar, Cell, Panel, Scene
 from kvinspect.report.map.terminal import needed_widths
-from kvinspect.report.safe import safe
 
 CHARACTER, MARGIN, HEIGHT, NAME, GAP = 8.0, 16, 30, 20, 40
 """Pixels: of a character, around everything, of a bar, of a name above it, between two panels."""

@@ -7,7 +7,7 @@ from xml.sax.saxutils import escape
 
 from kvinspect.engine.mm_prefix.answer import MMPrefixAnswer, RequestAnswer
 from kvinspect.engine.mm_prefix.ranges import Span
-from kvinspect.report.safe import safe
+from kvinspect.output.safe import safe
 
 SIDE, MARGIN, LABEL, LINE = 420.0, 16.0, 64.0, 20.0
 """Pixels: of a mask, around everything, of the token numbers beside it, of a line of text."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from itertools import pairwise
 from xml.sax.saxutils import escape
 
-from kvinspect.report.safe import safe
+from kvinspect.output.safe import safe
 from kvinspect.report.sweep.chart import Chart, Mark, Series
 
 WIDTH, HEIGHT, LEFT, TOP, LINE = 720, 380, 80, 64, 20
