@@ -13,6 +13,7 @@ from kvinspect.engine import releases
 from kvinspect.engine.answer import refusal_dict
 from kvinspect.engine.refusal import Unknown
 from kvinspect.models.memory import Memory
+from kvinspect.output import inputs
 from kvinspect.planning.log_comparison import Compared, comparison, memory_range
 from kvinspect.planning.start_up_log import MAX_LINE, StartUpLog, read_start_up_log
 
@@ -66,9 +67,11 @@ def read_log(name: str) -> StartUpLog:
 def _opened(name: str) -> TextIO:
     """The text of a log; a byte that is not UTF-8 spoils no more than its own line."""
     if name != "-":
+        inputs.note(name)
         return open(name, encoding="utf-8", errors="replace")
     if sys.stdin is None:
         raise OSError("standard input is closed")
+    inputs.note(0)
     return io.TextIOWrapper(sys.stdin.buffer, encoding="utf-8", errors="replace")
 
 

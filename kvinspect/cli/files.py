@@ -10,6 +10,7 @@ from kvinspect.cli.exits import CLEAN, INPUT, print_problems, say
 from kvinspect.document.document import Document
 from kvinspect.document.problem import DocumentError
 from kvinspect.document.source import Source, read_source
+from kvinspect.output import inputs
 
 SUFFIXES = (".yaml", ".yml", ".json")
 Answer = TypeVar("Answer")
@@ -72,6 +73,7 @@ def _of_folder(folder: pathlib.Path, key: str) -> Iterator[Source | DocumentErro
         if isinstance(found, DocumentError) or (isinstance(found.value, dict) and key in found.value):
             yield found
         else:
+            inputs.forget(path)
             skipped += 1
     if skipped:
         say(f"{folder}: {skipped} of its files skipped, without {key}")

@@ -159,7 +159,7 @@ def _results(paths: list[str], options: Options, jobs: int, verbose: bool) -> li
 
 def _say_faults(results: Sequence[FileResult], debug: bool) -> None:
     """Say on standard error what is wrong with settings, once each, and under --debug where kvinspect failed."""
-    from kvinspect.report.safe import safe
+    from kvinspect.output.safe import safe
 
     print_problems(dict.fromkeys(problem for result in results for problem in result.wrong_settings))
     for result in results if debug else ():
@@ -170,7 +170,11 @@ def _say_faults(results: Sequence[FileResult], debug: bool) -> None:
 def _of_our_kinds(results: Sequence[tuple[FileResult, bool]], skip_others: bool) -> list[FileResult]:
     """The results of files that kvinspect reads; how many others there are is said."""
     from kvinspect.lint.run import OTHER
+    from kvinspect.output import inputs
 
+    for result, named in results:
+        # Other processes may have read it, and what a folder holds of other kinds is no input.
+        (inputs.note if named or result.kind != "other" else inputs.forget)(result.source)
     kept = [result for result, named in results if result.kind != "other" or (named and not skip_others)]
     skipped = len(results) - len(kept)
     if skipped:

@@ -13,6 +13,7 @@ from kvinspect import __version__
 from kvinspect.cli import align, capture, cg_support, diff, doctor, lint, map, mm_prefix, plan, rule, schema
 from kvinspect.cli.exits import CLEAN, DEVICE, INPUT, INTERNAL, INTERRUPTED, PIPE, print_problems, say
 from kvinspect.cli.serve_words import WithServeWords
+from kvinspect.output import inputs
 from kvinspect.output.streams import NobodyReads, guarded
 
 app = typer.Typer(
@@ -61,6 +62,7 @@ def run() -> int:
     Every exception ends in one line and a code; a traceback is shown only under `--debug`. What nobody can read on
     standard error changes no code; an answer that standard output does not take is an error.
     """
+    inputs.begin()
     with guarded():
         code = _ended(app)
         return _ended(sys.stdout.flush) or code

@@ -9,6 +9,7 @@ import sys
 from typing import BinaryIO
 
 from kvinspect.document.problem import DocumentError, Mark, Problem
+from kvinspect.output import inputs
 
 
 def read_bounded(path: str | pathlib.Path, limit: int, what: str = "text", *, pipes: bool = False) -> bytes:
@@ -35,6 +36,7 @@ def read_standard_input(limit: int, label: str) -> bytes:
     try:
         if sys.stdin is None:
             raise ValueError("standard input is closed")
+        inputs.note(0)
         data = sys.stdin.buffer.read(limit + 1)
     except (OSError, ValueError) as error:
         raise unreadable(label, error) from None
@@ -84,6 +86,7 @@ def _opened(path: str | pathlib.Path, pipes: bool) -> BinaryIO:
             if not pipes:
                 raise ValueError("not a regular file")
             os.set_blocking(descriptor, True)
+        inputs.note(descriptor)
         return os.fdopen(descriptor, "rb")
     except BaseException:
         os.close(descriptor)

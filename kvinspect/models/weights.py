@@ -6,6 +6,8 @@ import json
 import pathlib
 from typing import NamedTuple
 
+from kvinspect.output import inputs
+
 INDEX = "model.safetensors.index.json"
 MAX_HEADER = 100_000_000
 """Bytes; the format's own bound for a header."""
@@ -37,6 +39,7 @@ def weights_of(folder: pathlib.Path) -> Weights | None:
 
 def _total(index: pathlib.Path) -> int | None:
     try:
+        inputs.note(index)
         total = json.loads(index.read_text(encoding="utf-8"))["metadata"]["total_size"]
     except (ValueError, KeyError, TypeError):
         return None
@@ -45,6 +48,7 @@ def _total(index: pathlib.Path) -> int | None:
 
 def _data_bytes(file: pathlib.Path) -> int:
     """Bytes of the tensors of a file: where its last one ends."""
+    inputs.note(file)
     with file.open("rb") as stream:
         length = int.from_bytes(stream.read(8), "little")
         if not 2 <= length <= MAX_HEADER:

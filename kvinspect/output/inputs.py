@@ -9,6 +9,11 @@ _read: set[tuple[int, int]] = set()
 """(device, inode) of each file: links, other spellings and other cases of a name are all the same file."""
 
 
+def begin() -> None:
+    """Start a call that has read nothing yet."""
+    _read.clear()
+
+
 def note(file: int | str | os.PathLike[str]) -> None:
     """Remember a file, by its name or as an open descriptor, as an input of this call."""
     if (found := _identity(file)) is not None:
@@ -24,16 +29,6 @@ def forget(file: str | os.PathLike[str]) -> None:
 def is_input(file: int | str | os.PathLike[str]) -> bool:
     """Whether this call has read the file."""
     return _identity(file) in _read
-
-
-def noted() -> frozenset[tuple[int, int]]:
-    """The inputs so far, for a process that reads on behalf of another."""
-    return frozenset(_read)
-
-
-def note_all(found: frozenset[tuple[int, int]]) -> None:
-    """Remember the inputs that another process has read."""
-    _read.update(found)
 
 
 def _identity(file: int | str | os.PathLike[str]) -> tuple[int, int] | None:
