@@ -1,6 +1,7 @@
 """A draft model's modules, built the way the runner builds them, up to the weights."""
 
 import importlib
+import importlib.util
 
 import torch
 
@@ -56,15 +57,13 @@ def gemma4(config, target, before):
 
 def standalone(config, target, before):
     """A model of its own as the draft."""
-    try:
-        importlib.import_module(HOME + "standalone_ar.speculator")
-    except ImportError:
+    if importlib.util.find_spec(HOME + "standalone_ar"):
+        built(
+            "standalone_ar.speculator",
+            lambda home: bare(home.StandaloneARSpeculator, config).load_draft_model(target, before),
+        )
+    else:
         built("vllm.v1.spec_decode.draft_model", lambda home: bare(home.DraftModelProposer, config)._get_model())
-        return
-    built(
-        "standalone_ar.speculator",
-        lambda home: bare(home.StandaloneARSpeculator, config).load_draft_model(target, before),
-    )
 
 
 def attention_layers(config):

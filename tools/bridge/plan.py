@@ -3,6 +3,7 @@
 import dataclasses
 import enum
 import importlib
+import importlib.util
 
 import pretend
 
@@ -66,12 +67,17 @@ def layers(document):
 
 def configs(config, workers, memory):
     """The configurations of all workers; from 0.33 on groups are made before them."""
-    try:
-        planning = importlib.import_module("vllm.v1.core.kv_cache_planning")
-    except ModuleNotFoundError:
-        return importlib.import_module("vllm.v1.core.kv_cache_utils").get_kv_cache_configs(config, workers, memory)
+    planning = home("kv_cache_planning")
+    if planning is None:
+        return home("kv_cache_utils").get_kv_cache_configs(config, workers, memory)
     groups = planning.get_global_kv_cache_groups(config, workers)
     return planning.get_kv_cache_configs(config, workers, memory, groups)
+
+
+def home(name):
+    """A module of the planner's, None where the release has none of that name."""
+    name = f"vllm.v1.core.{name}"
+    return importlib.import_module(name) if importlib.util.find_spec(name) else None
 
 
 def capacity(config, planned):

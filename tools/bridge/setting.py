@@ -5,6 +5,7 @@ import importlib
 from bridge import configuration, documents, layouts
 from bridge.failures import Refused
 from bridge.names import expand, expand_all
+from bridge.plan import home
 
 ENOUGH = 1 << 44
 """Memory for the planner, which the document's number of blocks overrides."""
@@ -138,10 +139,7 @@ class Setting:
             return self.interface.KVCacheConfig(
                 num_blocks=self.num_blocks, kv_cache_tensors=tensors, kv_cache_groups=self.groups
             )
-        try:
-            planner = importlib.import_module("vllm.v1.core.kv_cache_planning")
-        except ModuleNotFoundError:
-            planner = importlib.import_module("vllm.v1.core.kv_cache_utils")
+        planner = home("kv_cache_planning") or home("kv_cache_utils")
         self.config.cache_config.num_gpu_blocks_override = self.num_blocks
         return planner.get_kv_cache_config_from_groups(self.config, self.groups, ENOUGH)
 
