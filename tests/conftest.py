@@ -29,6 +29,14 @@ def golden_module():
     return module
 
 
+def fuzz_module(name):
+    """A module of the fuzzing harness."""
+    spec = importlib.util.spec_from_file_location(name, ROOT / "tests" / "fuzz" / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
 def lines(path):
     with open(path, encoding="utf-8") as file:
         return [json.loads(line) for line in file]

@@ -42,8 +42,8 @@ MAX_BASELINE_BYTES = 4 * 1024 * 1024
 MAX_IGNORE_BYTES = 64 * 1024
 """Of a .gitignore."""
 
-MAX_LAYERS = 10_000
-"""Layers of a model, those of its draft and those that run several times included."""
+MAX_LAYERS = 2_000
+"""Layers of a model, ten times as many as the largest has; those of its draft and caches of one layer count."""
 
 MAX_SIZE = 2**31 - 1
 """A size or a count of a model's configuration: heads, elements of a dim, tokens of a kernel's block."""
