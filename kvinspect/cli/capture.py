@@ -6,7 +6,7 @@ import typer
 
 from kvinspect.cli.options import Debug
 
-HOW = """\b
+EXAMPLES = """\b
 Install kvinspect beside vLLM, from a clone or a wheel of it, and set the variable in front of the command:
   pip install ./kvinspect
   KVINSPECT_CAPTURE=captured.yaml vllm serve MODEL

@@ -4,39 +4,33 @@ from __future__ import annotations
 
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from importlib import import_module
 from typing import Annotated
 
 import typer
 
 from kvinspect import __version__
-from kvinspect.cli import align, capture, cg_support, diff, doctor, lint, map, mm_prefix, plan, rule, schema
+from kvinspect.cli.command import Command, Group
 from kvinspect.cli.exits import CLEAN, DEVICE, INPUT, INTERNAL, INTERRUPTED, PIPE, print_problems, say
 from kvinspect.cli.serve_words import WithServeWords
 from kvinspect.output import inputs
 from kvinspect.output.streams import NobodyReads, guarded
 
-app = typer.Typer(
-    name="kvinspect",
-    help="How vLLM lays out, shares and sizes its KV cache, told before a GPU is touched.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-app.command("align", epilog=align.EXAMPLES)(align.align)
-app.command("cg-support", epilog=cg_support.EXAMPLES)(cg_support.cg_support)
-app.command("mm-prefix", epilog=mm_prefix.EXAMPLES)(mm_prefix.mm_prefix)
-app.command("plan", cls=WithServeWords, epilog=plan.EXAMPLES, context_settings={"ignore_unknown_options": True})(
-    plan.plan
-)
-app.command("diff", epilog=diff.EXAMPLES)(diff.diff)
-app.command("lint", epilog=lint.EXAMPLES)(lint.lint)
-app.command("rule", epilog=rule.EXAMPLES)(rule.rule)
-app.command("map", epilog=map.EXAMPLES)(map.draw)
-app.command("capture", epilog=capture.HOW)(capture.capture)
-app.command("doctor", epilog=doctor.EXAMPLES)(doctor.doctor)
-app.command("schema", epilog=schema.EXAMPLES)(schema.schema)
+COMMANDS = {
+    "align": "align",
+    "cg-support": "cg_support",
+    "mm-prefix": "mm_prefix",
+    "plan": "plan",
+    "diff": "diff",
+    "lint": "lint",
+    "rule": "rule",
+    "map": "draw",
+    "capture": "capture",
+    "doctor": "doctor",
+    "schema": "schema",
+}
+"""The function of each command, in the order of the help; it lies in the module that is called as the command is."""
 
 ISSUES = "the project's issue tracker"
 
@@ -47,13 +41,31 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def _common(
     version: Annotated[
         bool, typer.Option("--version", help="Print the version.", callback=_version, is_eager=True)
     ] = False,
 ) -> None:
     pass
+
+
+def program(words: Sequence[str] = ()) -> typer.Typer:
+    """The program; for a call that begins with a command's name that command alone, as each one takes time to build."""
+    app = typer.Typer(
+        name="kvinspect",
+        cls=Group,
+        help="How vLLM lays out, shares and sizes its KV cache, told before a GPU is touched.",
+        no_args_is_help=True,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback()(_common)
+    for name in [words[0]] if words and words[0] in COMMANDS else COMMANDS:
+        module = import_module(f"kvinspect.cli.{name.replace('-', '_')}")
+        kind = WithServeWords if name == "plan" else Command
+        app.command(name, cls=kind, epilog=module.EXAMPLES)(getattr(module, COMMANDS[name]))
+    return app
 
 
 def run() -> int:
@@ -64,7 +76,7 @@ def run() -> int:
     """
     inputs.begin()
     with guarded():
-        code = _ended(app)
+        code = _ended(lambda: program(sys.argv[1:])())
         return _ended(sys.stdout.flush) or code
 
 

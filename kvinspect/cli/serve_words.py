@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from typer.core import TyperCommand
+from kvinspect.cli.command import Command
 
 MARK = "--\x1f"
 """Before a word that the parser shall leave whole, as it does with long options that it does not know."""
 
 
-class WithServeWords(TyperCommand):
+class WithServeWords(Command):
     """A command that takes words of `vllm serve` besides its own options; `unmarked` gives them back."""
+
+    ignore_unknown_options = True
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the command's own options, and leave each other flag as it is."""

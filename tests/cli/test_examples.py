@@ -7,11 +7,11 @@ import shutil
 import pytest
 
 from conftest import ROOT
-from kvinspect.cli.main import app
+from kvinspect.cli.main import program
 
 EXAMPLES = [
     line.strip()
-    for command in app.registered_commands
+    for command in program().registered_commands
     for line in (command.epilog or "").splitlines()
     if line.strip().startswith("kvinspect ")
 ]

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 import kvinspect
 from kvinspect import installed
 from kvinspect.api.beside import beside
-from kvinspect.cli.main import app
+from kvinspect.cli.main import program
 from kvinspect.engine import backends, catalogue, releases
 
 CONFIG = "configs/llama-3.1-8b.yaml"
@@ -70,7 +70,7 @@ def test_doctor_finds_nothing_where_both_say_the_same(vllm):
 
 def test_doctor_names_what_the_installed_release_answers_otherwise(vllm):
     vllm("0.27.1")["backends"]["FLASH_ATTN"].update(supported_kernel_block_sizes=["32n"], cudagraph_support="NEVER")
-    done = CliRunner().invoke(app, ["doctor", "--installed", CONFIG, "--format", "json"])
+    done = CliRunner().invoke(program(), ["doctor", "--installed", CONFIG, "--format", "json"])
     assert done.exit_code == 1
     rows = {
         (row["command"], row["path"]): (row["shipped"], row["installed"])
@@ -78,14 +78,14 @@ def test_doctor_names_what_the_installed_release_answers_otherwise(vllm):
     }
     assert rows["align", "decision"] == ("unshared", "refused")
     assert rows["cg-support", "error"][0] is None
-    assert "unshared" in CliRunner().invoke(app, ["doctor", "--installed", CONFIG]).stdout
+    assert "unshared" in CliRunner().invoke(program(), ["doctor", "--installed", CONFIG]).stdout
 
 
 def test_without_a_vllm_it_is_said(monkeypatch):
     monkeypatch.setattr(installed, "version", lambda: None)
     with pytest.raises(kvinspect.DocumentError, match="a vLLM that is installed in this environment"):
         kvinspect.align(CONFIG, engine="installed")
-    assert CliRunner().invoke(app, ["doctor", "--installed", CONFIG]).exit_code == 2
+    assert CliRunner().invoke(program(), ["doctor", "--installed", CONFIG]).exit_code == 2
 
 
 def test_a_release_whose_steps_nobody_knows_is_refused(vllm):

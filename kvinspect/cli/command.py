@@ -1,0 +1,72 @@
+"""Values of a call taken as they are: Typer from 0.29 on builds a pydantic adapter for each, at 0.1 s a call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import Enum
+from typing import Any, get_args, get_origin
+
+from typer.core import TyperCommand, TyperGroup
+
+UNTAKEN = object()
+"""In place of a value that Typer has to convert, or to refuse in its own words."""
+
+
+class Command(TyperCommand):
+    """A command whose words, choices and whole numbers need no adapter; all else is Typer's, messages too."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Its arguments and options, which take their values here."""
+        return _that_take(super().get_params(ctx))
+
+
+class Group(TyperGroup):
+    """The program itself, whose options need no adapter either, those of Typer's own for completion among them."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Its options, which take their values here."""
+        return _that_take(super().get_params(ctx))
+
+
+def _that_take(parameters: list[Any]) -> list[Any]:
+    """The parameters, each changed once; earlier releases describe no types, and convert without pydantic."""
+    for one in parameters:
+        if hasattr(one, "type_descriptor") and "process_value" not in vars(one):
+            one.process_value = _taking(one, one.process_value)
+    return parameters
+
+
+def _taking(one: Any, by_typer: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """How a parameter's value is made: as it is where that will do, otherwise as Typer makes it."""
+    described = one.type_descriptor
+    least, most = described.parameter_info.min, described.parameter_info.max
+
+    def process(context: Any, value: Any) -> Any:
+        taken = _taken(described.annotation, value)
+        if type(taken) is int and ((least is not None and taken < least) or (most is not None and taken > most)):
+            taken = UNTAKEN
+        if taken is UNTAKEN or (one.required and one.value_is_missing(taken)):
+            return by_typer(context, value)
+        return taken if one.callback is None else one.callback(context, one, taken)
+
+    return process
+
+
+def _taken(kind: Any, value: Any) -> Any:
+    """A value of an annotation, or UNTAKEN."""
+    if get_origin(kind) is list and get_args(kind) == (str,):
+        return _texts(value)
+    if value is None or (kind in (str, bool) and isinstance(value, kind)):
+        return value
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return next((one for one in kind if value in (one, one.value)), UNTAKEN)
+    if kind is int and str(value).isascii() and str(value).isdecimal() and len(str(value)) < 19:
+        return int(value)
+    return UNTAKEN
+
+
+def _texts(value: Any) -> Any:
+    if value is None:
+        return ()
+    whole = isinstance(value, list | tuple) and all(isinstance(word, str) for word in value)
+    return list(value) if whole else UNTAKEN
