@@ -56,6 +56,8 @@ def lint_one(name: str, options: Options, settings: Settings | None = None) -> F
         settings = settings or _settings(name)
     except DocumentError as error:
         return unset(label_of(name), error)
+    except Exception as error:
+        return failed(label_of(name), error)
     results = lint_under(name, options.over(settings), options.engines or (None,))
     return together(results, [releases.known(engine) for engine in options.engines])
 
@@ -95,10 +97,10 @@ def _alone(name: str, lint_it: Callable[[str], FileResult]) -> FileResult:
         try:
             return pool.submit(lint_it, name).result()
         except BrokenProcessPool as error:
-            return failed(label_of(name), error, Settings())
+            return failed(label_of(name), error)
 
 
 def _settings(origin: Any) -> Settings:
     is_file = isinstance(origin, (str, pathlib.Path)) and str(origin) != "-"
     folder = pathlib.Path(origin).parent if is_file else pathlib.Path()
-    return settings_for(folder.resolve())
+    return settings_for(pathlib.Path(os.path.realpath(folder)))

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+import os
 import pathlib
 from collections.abc import Callable, Iterator
 from typing import TypeVar
 
 from kvinspect.cli.exits import CLEAN, INPUT, print_problems, say
+from kvinspect.cli.walk import files_below
 from kvinspect.document.document import Document
 from kvinspect.document.problem import DocumentError
 from kvinspect.document.source import Source, read_source
 from kvinspect.output import inputs
 
-SUFFIXES = (".yaml", ".yml", ".json")
 Answer = TypeVar("Answer")
 
 
 def several(names: list[str]) -> bool:
     """Whether a call asks about more than one document, as far as its words tell."""
-    return len(names) > 1 or pathlib.Path(names[0]).is_dir()
+    return len(names) > 1 or os.path.isdir(names[0])
 
 
 def answers_of(names: list[str], key: str, ask: Callable[[Document], Answer]) -> tuple[list[Answer], list[int]]:
@@ -53,7 +54,7 @@ def sources(names: list[str], key: str) -> Iterator[Source | DocumentError]:
     standard error.
     """
     for name in names:
-        if name != "-" and pathlib.Path(name).is_dir():
+        if name != "-" and os.path.isdir(name):
             yield from _of_folder(pathlib.Path(name), key)
         else:
             yield _read(name)
@@ -68,7 +69,7 @@ def _read(name: str) -> Source | DocumentError:
 
 def _of_folder(folder: pathlib.Path, key: str) -> Iterator[Source | DocumentError]:
     skipped = 0
-    for path in sorted(_files(folder)):
+    for path in files_below(folder, git=False):
         found = _read(str(path))
         if isinstance(found, DocumentError) or (isinstance(found.value, dict) and key in found.value):
             yield found
@@ -77,10 +78,3 @@ def _of_folder(folder: pathlib.Path, key: str) -> Iterator[Source | DocumentErro
             skipped += 1
     if skipped:
         say(f"{folder}: {skipped} of its files skipped, without {key}")
-
-
-def _files(folder: pathlib.Path) -> Iterator[pathlib.Path]:
-    for path in folder.rglob("*"):
-        hidden = any(part.startswith(".") for part in path.relative_to(folder).parts)
-        if path.suffix.lower() in SUFFIXES and not hidden and path.is_file():
-            yield path

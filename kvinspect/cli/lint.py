@@ -16,6 +16,7 @@ from kvinspect.output.safe import Syntax
 
 if TYPE_CHECKING:
     from kvinspect.api.lint import Options
+    from kvinspect.document.problem import DocumentError
     from kvinspect.lint.run import FileResult
     from kvinspect.report.lint.report import LintReport
 
@@ -146,15 +147,18 @@ def _results(paths: list[str], options: Options, jobs: int, verbose: bool) -> li
     """What came of each file, and whether the call named it itself."""
     from kvinspect.api.lint import lint_many
     from kvinspect.cli.walk import named_files
+    from kvinspect.lint.run import unjudged
 
     files: dict[str, tuple[str, bool]] = {}
-    for name, named in named_files(paths):
+    unread: list[DocumentError] = []
+    for name, named in named_files(paths, unread.append):
         files.setdefault(os.path.normpath(name), (name, named))
     results = lint_many([name for name, _ in files.values()], options, jobs)
     if verbose:
         for result in results:
             say(f"{result.source}: {result.kind}" + (f", vLLM {result.release}" if result.release else ""))
-    return [(result, named) for result, (_, named) in zip(results, files.values(), strict=True)]
+    found = [(result, named) for result, (_, named) in zip(results, files.values(), strict=True)]
+    return found + [(unjudged(error.errors), True) for error in unread]
 
 
 def _say_faults(results: Sequence[FileResult], debug: bool) -> None:

@@ -5,85 +5,87 @@ from __future__ import annotations
 import os
 import pathlib
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
+
+from kvinspect.document.problem import DocumentError
 
 if TYPE_CHECKING:
-    from pathspec import GitIgnoreSpec
+    from kvinspect.cli.ignore import Rules
 
 SUFFIXES = (".yaml", ".yml", ".json")
-Ignored = list[tuple[pathlib.Path, "GitIgnoreSpec"]]
+Ignored = tuple[tuple[bytes, "Rules"], ...]
+"""(the folder of a .gitignore, its rules), the outermost first."""
+Tell = Callable[[DocumentError], None]
+"""What is done with a .gitignore that cannot be read: its folder is walked without it."""
 
 
-def named_files(names: Sequence[str]) -> Iterator[tuple[str, bool]]:
+def _raise(error: DocumentError) -> None:
+    raise error
+
+
+def named_files(names: Sequence[str], tell: Tell = _raise) -> Iterator[tuple[str, bool]]:
     """(file, whether the call named it itself) for each file, `-` for standard input, in the order of the call."""
     for name in names:
-        path = pathlib.Path(name)
-        if name == "-" or _is(path.is_file):
+        if name == "-" or os.path.isfile(name):
             yield name, True
-        elif _is(path.is_dir):
-            yield from ((str(found), False) for found in files_below(path))
+        elif os.path.isdir(name):
+            yield from ((str(found), False) for found in files_below(pathlib.Path(name), tell=tell))
         elif any(char in name for char in "*?["):
             yield from _matching(name)
         else:
             yield name, True
 
 
-def _is(question: Callable[[], bool]) -> bool:
-    """The answer about a path, no where the system cannot tell: reading it says what is wrong."""
-    try:
-        return question()
-    except OSError:
-        return False
-
-
 def _matching(pattern: str) -> Iterator[tuple[str, bool]]:
     import glob
 
-    found = sorted(name for name in glob.glob(pattern, recursive=True) if pathlib.Path(name).is_file())
+    found = sorted(name for name in glob.glob(pattern, recursive=True) if os.path.isfile(name))
     yield from ((name, False) for name in found)
 
 
-def files_below(folder: pathlib.Path) -> Iterator[pathlib.Path]:
+class Folder(NamedTuple):
+    """A folder of a walk: as the call names it, where it really is, and the rules that count in it."""
+
+    path: pathlib.Path
+    real: bytes
+    ignored: Ignored
+
+
+def files_below(folder: pathlib.Path, *, git: bool = True, tell: Tell = _raise) -> Iterator[pathlib.Path]:
     """YAML and JSON files in a folder and below it, sorted; hidden ones and what git ignores are left out.
 
-    A folder that cannot be listed stands for itself, so that whoever reads it says so.
+    Links to folders are not followed. A folder that cannot be listed stands for itself, so that whoever reads it says
+    so. Without `git` a .gitignore is a file as any.
     """
-    yield from _below(folder, _of_parents(folder))
+    real = os.fsencode(os.path.realpath(folder))
+    # A stack and no recursion: folders may lie in each other as deep as the system lets them.
+    waiting = [_entries(Folder(folder, real, _of_parents(folder, tell) if git else ()), git, tell)]
+    while waiting:
+        found = next(waiting[-1], None)
+        if found is None:
+            waiting.pop()
+        elif isinstance(found, Folder):
+            waiting.append(_entries(found, git, tell))
+        else:
+            yield found
 
 
-def _of_parents(folder: pathlib.Path) -> Ignored:
-    """The rules of the folders above, up to the root of the repository."""
-    found: Ignored = []
-    for parent in folder.resolve().parents:
-        found[:0] = _rules_in(parent)
-        if (parent / ".git").exists():
-            return found
-    return []
-
-
-def _rules_in(folder: pathlib.Path) -> Ignored:
-    path = folder / ".gitignore"
-    if not path.is_file():
-        return []
-    from pathspec import GitIgnoreSpec
-
-    lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
-    return [(folder.resolve(), GitIgnoreSpec.from_lines(lines))]
-
-
-def _below(folder: pathlib.Path, ignored: Ignored) -> Iterator[pathlib.Path]:
+def _entries(folder: Folder, git: bool, tell: Tell) -> Iterator[Folder | pathlib.Path]:
+    """The folders and files in a folder that are walked, sorted."""
     try:
-        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
-        ignored = [*ignored, *_rules_in(folder)]
+        with os.scandir(folder.path) as listed:
+            entries = sorted(listed, key=lambda entry: entry.name)
     except OSError:
-        yield folder
+        yield folder.path
         return
+    ignored = (*folder.ignored, *_rules_in(folder.path, folder.real, tell)) if git else ()
     for entry in entries:
-        path = pathlib.Path(entry.path)
-        if entry.name.startswith(".") or (ignored and _is_ignored(path, path.is_dir(), ignored)):
+        real = folder.real.rstrip(b"/") + b"/" + os.fsencode(entry.name)
+        if entry.name.startswith(".") or (ignored and _is_ignored(real, os.path.isdir(entry.path), ignored)):
             continue
+        path = pathlib.Path(entry.path)
         if entry.is_dir(follow_symlinks=False):
-            yield from _below(path, ignored)
+            yield Folder(path, real, ignored)
         elif path.suffix.lower() in SUFFIXES and _may_be_file(entry):
             yield path
 
@@ -96,12 +98,35 @@ def _may_be_file(entry: os.DirEntry[str]) -> bool:
         return True
 
 
-def _is_ignored(path: pathlib.Path, is_folder: bool, ignored: Ignored) -> bool:
+def _of_parents(folder: pathlib.Path, tell: Tell) -> Ignored:
+    """The rules of the folders above, up to the root of the repository."""
+    found: Ignored = ()
+    for parent in pathlib.Path(os.path.realpath(folder)).parents:
+        found = (*_rules_in(parent, os.fsencode(parent), tell), *found)
+        if os.path.exists(parent / ".git"):
+            return found
+    return ()
+
+
+def _rules_in(folder: pathlib.Path, real: bytes, tell: Tell) -> Ignored:
+    path = folder / ".gitignore"
+    if not os.path.isfile(path):
+        return ()
+    from kvinspect.cli.ignore import Rules
+    from kvinspect.document.files import read_bounded
+    from kvinspect.document.limits import MAX_IGNORE_BYTES
+
+    try:
+        return ((real, Rules(read_bounded(path, MAX_IGNORE_BYTES, "a .gitignore"))),)
+    except DocumentError as error:
+        tell(error)
+        return ()
+
+
+def _is_ignored(real: bytes, is_folder: bool, ignored: Ignored) -> bool:
     """Whether git would ignore a path: the rules nearest to it that say anything decide."""
-    whole = path.parent.resolve() / path.name
-    for folder, spec in reversed(ignored):
-        inside = whole.relative_to(folder).as_posix() + ("/" if is_folder else "")
-        verdict = spec.check_file(inside).include
+    for folder, rules in reversed(ignored):
+        verdict = rules.ignore(real[len(folder.rstrip(b"/")) + 1 :], is_folder)
         if verdict is not None:
             return verdict
     return False

@@ -87,23 +87,27 @@ def lint_under(
         verdict = Verdict("", list(as_findings(error.errors)))
         return [_result("unreadable", Source(label, None), verdict, settings)] * len(engines)
     except Exception as error:
-        return [failed(label, error, settings)] * len(engines)
+        return [failed(label, error)] * len(engines)
     return [_linted(kind, source, settings, engine) for engine in engines]
 
 
-def failed(label: str, error: Exception, settings: Settings) -> FileResult:
+def failed(label: str, error: Exception) -> FileResult:
     """The result of a file over which kvinspect itself fails: a finding with the fault, never judged."""
     said = f"internal error: {type(error).__name__}: {error}"[:300]
     problem = Problem((), message=f"cannot be judged: {said}", source=label, kind="fault", hint=REPORT)
-    fault = "".join(traceback.format_exception(error))
-    return FileResult(label, "unreadable", "", tuple(as_findings([problem])), settings.fail_on, fault=fault)
+    return unjudged((problem,))._replace(fault="".join(traceback.format_exception(error)))
 
 
 def unset(label: str, error: DocumentError) -> FileResult:
     """The result of a file whose settings are wrong, never judged."""
     where = error.errors[0].source
     problem = Problem((), message=f"cannot be judged: its settings in {where} are wrong", source=label, kind="settings")
-    return FileResult(label, "unreadable", "", tuple(as_findings([problem])), wrong_settings=error.errors)
+    return unjudged((problem,))._replace(wrong_settings=error.errors)
+
+
+def unjudged(problems: Sequence[Problem]) -> FileResult:
+    """The result of a file of which no more is known than what keeps it from being read."""
+    return FileResult(problems[0].source, "unreadable", "", tuple(as_findings(problems)))
 
 
 REPORT = "this is a fault of kvinspect; report it with what --debug prints"
@@ -113,7 +117,7 @@ def _linted(kind: FileKind, source: Source, settings: Settings, engine: str | No
     try:
         return _result(kind, source, _judged(kind, source, settings, engine), settings)
     except Exception as error:
-        return failed(source.name, error, settings)
+        return failed(source.name, error)
 
 
 def _judged(kind: FileKind, source: Source, settings: Settings, engine: str | None) -> Verdict:

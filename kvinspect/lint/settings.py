@@ -67,10 +67,10 @@ def settings_for(folder: pathlib.Path) -> Settings:
 
 def _in_folder(folder: pathlib.Path) -> Settings | None:
     own = folder / "kvinspect.toml"
-    if own.is_file():
+    if os.path.isfile(own):
         return read_settings(own)
     project = folder / "pyproject.toml"
-    return read_settings(project) if project.is_file() and "kvinspect" in _tools(read_toml(project)) else None
+    return read_settings(project) if os.path.isfile(project) and "kvinspect" in _tools(read_toml(project)) else None
 
 
 def _tools(file: TomlFile) -> Mapping[str, Any]:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import subprocess
 
 import pytest
 
@@ -144,3 +145,89 @@ def test_what_cannot_be_read_is_not_judged(lint, folder):
     (folder / "bytes.yaml").write_bytes(b"engine: \xff\n")
     done = lint("configs/bytes.yaml")
     assert (done.returncode, "the byte 0xff" in done.stdout) == (1, True)
+
+
+@pytest.fixture
+def deep(folder):
+    """1,500 folders in each other, made from the inside of each."""
+    here = os.open(folder, os.O_RDONLY)
+    for _ in range(1_500):
+        os.mkdir("d", dir_fd=here)
+        inner = os.open("d", os.O_RDONLY, dir_fd=here)
+        os.close(here)
+        here = inner
+    file = os.open("x.yaml", os.O_WRONLY | os.O_CREAT, dir_fd=here)
+    os.write(file, EAGLE.encode())
+    os.close(file)
+    os.close(here)
+    yield folder
+    # Python's own way to remove folders calls itself for each level.
+    subprocess.run(["rm", "-rf", folder / "d"], check=True)
+
+
+def test_folders_in_folders_in_folders(deep, lint):
+    assert sum(path.name == "x.yaml" for path in files_below(deep)) == 1
+    (deep / ".gitignore").write_text("**/d/**/y.yaml\n", encoding="utf-8")
+    done = lint("configs", "--format", "json")
+    assert (done.returncode, len(json.loads(done.stdout)["findings"])) == (1, 5)
+
+
+def test_folders_deeper_than_a_path_may_be_long_are_said(folder, lint):
+    here = os.open(folder, os.O_RDONLY)
+    for _ in range(20):
+        os.mkdir("d" * 250, dir_fd=here)
+        inner = os.open("d" * 250, os.O_RDONLY, dir_fd=here)
+        os.close(here)
+        here = inner
+    os.close(here)
+    done = lint("configs")
+    subprocess.run(["rm", "-rf", folder / ("d" * 250)], check=True)
+    assert (done.returncode, "File name too long" in done.stdout, done.stdout.count("KV303")) == (2, True, 3)
+
+
+@pytest.mark.parametrize("command", ["align", "cg-support", "doctor", "lint"])
+@pytest.mark.parametrize("name", ["locked", "locked.yaml"])
+def test_what_the_system_does_not_let_be_read_is_said_and_ends_with_2(run, folder, command, name, monkeypatch):
+    # Root may read everything, so that a wrapper of the calls takes the place of permissions.
+    (folder / name).mkdir() if "." not in name else (folder / name).write_text(EAGLE, encoding="utf-8")
+    (folder.parent / "sitecustomize.py").write_text(
+        "import os\n"
+        "def denied(real):\n"
+        "    def call(path, *rest, **more):\n"
+        "        if os.path.basename(os.fspath(path)).startswith('locked'):\n"
+        "            raise PermissionError(13, 'Permission denied', path)\n"
+        "        return real(path, *rest, **more)\n"
+        "    return call\n"
+        "os.scandir, os.open = denied(os.scandir), denied(os.open)\n",
+        encoding="utf-8",
+    )
+    env = {"PYTHONPATH": f"{folder.parent}{os.pathsep}{ROOT}"}
+    done = run(command, "configs", cwd=folder.parent, env=env)
+    said = done.stdout + done.stderr
+    assert (done.returncode, f"configs/{name}" in said, "Permission denied" in said) == (2, True, True)
+
+
+def test_odd_entries_neither_hang_nor_crash(folder, lint, run):
+    import socket
+
+    os.mkfifo(folder / "pipe.json")
+    with socket.socket(socket.AF_UNIX) as plug:
+        plug.bind(str(folder / "plug.yaml"))
+    for name in (b"n\nl.yaml", b"\x1b[31m.yaml", b"\xff\xfe.yaml", b"x" * 250 + b".yaml", b"\xc3.json"):
+        with open(os.fsencode(folder) + b"/" + name, "wb") as file:
+            file.write(EAGLE.encode())
+    for name, target in (("loop", "."), ("one.yaml", "two.yaml"), ("two.yaml", "one.yaml"), ("zero.yaml", "/dev/zero")):
+        (folder / name).symlink_to(target)
+    (folder / ".gitignore").write_bytes(b"!\n\\\n[\n[a-\n\0\n  \n" + b"*a" * 11 + b"\n")
+    done = lint("configs", "--format", "json")
+    assert (done.returncode, done.stderr) == (2, "")
+    assert sum(finding["code"] == "KV303" for finding in json.loads(done.stdout)["findings"]) == 7
+    done = run("align", "configs", "--quiet", cwd=folder.parent, env={"PYTHONPATH": str(ROOT)})
+    assert (done.returncode, done.stderr.count("cannot be read")) == (2, 2)
+
+
+def test_a_gitignore_without_an_end_is_said_and_the_files_are_linted(folder, lint):
+    (folder / ".gitignore").touch()
+    os.truncate(folder / ".gitignore", 1 << 30)
+    done = lint("configs")
+    assert (done.returncode, "bytes of a .gitignore" in done.stdout, done.stdout.count("KV303")) == (2, True, 3)
