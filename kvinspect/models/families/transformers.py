@@ -55,9 +55,9 @@ def layers(here: Here) -> Iterator[Layer]:
         yield Attention(
             here.named(name.format(i)),
             i,
-            shape.heads,
+            text.heads,
             max(1, shape.kv_heads),
-            shape.head_size,
+            shape.head_size or text.shared_out(),
             sliding_window=window_of(here.config) if sliding else None,
             attn_type="encoder_only" if encodes else "decoder",
         )
