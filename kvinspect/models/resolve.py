@@ -43,7 +43,7 @@ def quant_mode(cache_dtype: str, modes: Container[str]) -> str:
         return name
     if cache_dtype.startswith("nvfp4"):
         return "NVFP4"
-    if cache_dtype.startswith("turboquant_"):
+    if cache_dtype.startswith("turboquant_") and "TURBOQUANT" in modes:
         return "TURBOQUANT"
     return "FP8_PER_TENSOR" if cache_dtype.startswith("fp8") else "NONE"
 

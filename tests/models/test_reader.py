@@ -17,6 +17,7 @@ import kvinspect
 from conftest import ROOT, fuzz_module
 from kvinspect.document.limits import MAX_LAYERS
 from kvinspect.models.fields import Fields
+from kvinspect.models.memory import Memory
 from kvinspect.models.readers import Readers
 
 MODELS = ROOT / "kvinspect" / "models"
@@ -47,7 +48,9 @@ def test_no_module_reads_a_key_past_the_readers(path):
     tree = ast.parse(path.read_text(encoding="utf-8"))
     used = [node for node in ast.walk(tree) if isinstance(node, ast.Attribute)]
     assert not {node.attr for node in used} & PRIVATE
-    assert path.name in ("config.py", "command.py") or not any(ast.unparse(node).endswith("source.value") for node in used)
+    assert path.name in ("config.py", "command.py") or not any(
+        ast.unparse(node).endswith("source.value") for node in used
+    )
 
 
 def test_no_reader_hands_out_a_value_without_a_type():
@@ -151,6 +154,11 @@ def test_every_key_that_is_read_survives_every_value(reads):
             {"model_type": "llama", "num_hidden_layers": 3, "architectures": ["BeeForConditionalGeneration"]},
             "architectures",
         ),
+        ({"model_type": "nemotron_h", "conv_kernel": 1}, "conv_kernel: expected a whole number from 2 on, found 1"),
+        (
+            {"model_type": "zamba2", "n_mamba_heads": 10**6},
+            "n_mamba_heads: expected a whole number from 1 on up to 5120",
+        ),
         ({"model_type": 3}, "model_type: expected a word, found 3"),
         ({"model_type": "dbrx", "attn_config": {"kv_n_heads": "8"}}, "attn_config.kv_n_heads: expected a whole number"),
         ({"model_type": "llama", "rope_scaling": {"rope_type": "linear", "factor": math.nan}}, "rope_scaling.factor"),
@@ -188,3 +196,10 @@ def test_a_list_is_read_once_however_often_it_is_asked_for(monkeypatch):
     config = {"model_type": "gemma3_text", "num_hidden_layers": 64, "layer_types": ["full_attention"] * 64}
     kvinspect.specs(config, engine="0.33")
     assert times.count("layer_types") < 8
+
+
+def test_a_release_without_a_mode_for_turboquant_names_none():
+    config = {"model_type": "llama", "num_hidden_layers": 8}
+    memory = Memory(40 << 30, "given")
+    found = kvinspect.plan_model(config, memory, engine="0.25", engine_args={"kv_cache_dtype": "turboquant_k8v4"})
+    assert "kv_cache_specs" in found.stages[0].to_planning_document([memory.size])

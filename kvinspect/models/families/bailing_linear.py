@@ -22,7 +22,7 @@ def layers(here: Here) -> Iterator[Layer]:
         if not _is_linear(here, i, group):
             yield Latent(here.named(f"{prefix}.attn"), i, text.heads, size, facts={"qk_nope_head_dim": nope})
         elif here.cls == "BailingMoeV3ForCausalLM":
-            kernel = text.count("short_conv_kernel_size")
+            kernel = text.count("short_conv_kernel_size", least=2)
             yield states.kimi_delta(prefix, i, text.heads, text.head_dim, kernel, None)
         else:
             yield states.linear(prefix, i, text.heads, text.head_dim, "BAILING_LINEAR_ATTN")

@@ -47,5 +47,5 @@ def _sizes(here: Here) -> Delta:
         value_heads=text.count("linear_num_value_heads"),
         key_dim=text.count("linear_key_head_dim"),
         value_dim=text.count("linear_value_head_dim"),
-        kernel=text.count("linear_conv_kernel_dim"),
+        kernel=text.count("linear_conv_kernel_dim", least=2),
     )

@@ -31,5 +31,5 @@ def _sizes(here: Here) -> Mamba2:
         heads=text.count("mamba_n_heads"),
         head_dim=text.count("mamba_d_head"),
         state=text.count("mamba_d_state"),
-        kernel=text.count("mamba_d_conv"),
+        kernel=text.count("mamba_d_conv", least=2),
     )

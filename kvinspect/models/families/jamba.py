@@ -21,4 +21,4 @@ def layers(here: Here) -> Iterator[Layer]:
             yield Attention(here.named(f"model.layers.{i}.attn"), i, text.heads, text.kv_heads, text.shared_out())
         else:
             name = f"model.layers.{i}.mixer"
-            yield states.mamba1(name, i, inner, text.count("mamba_d_state"), text.count("mamba_d_conv"))
+            yield states.mamba1(name, i, inner, text.count("mamba_d_state"), text.count("mamba_d_conv", least=2))

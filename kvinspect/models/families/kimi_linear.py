@@ -23,7 +23,8 @@ def layers(here: Here) -> Iterator[Layer]:
         if i + 1 not in kinds:
             yield latent_layer(here, prefix, i)
             continue
-        heads, size, kernel = (linear.count(key) for key in ("num_heads", "head_dim", "short_conv_kernel_size"))
+        heads, size = linear.count("num_heads"), linear.count("head_dim")
+        kernel = linear.count("short_conv_kernel_size", least=2)
         backend = "KIMI_K3_KDA" if linear.flag("use_full_rank_gate") else None
         yield states.kimi_delta(prefix, i, heads, size, kernel, backend)
 

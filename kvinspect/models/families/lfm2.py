@@ -22,5 +22,5 @@ def layers(here: Here) -> Iterator[Layer]:
             yield Attention(name, i, text.heads, text.kv_heads, text.shared_out())
         else:
             yield states.short_conv(
-                f"model.layers.{i}.{here.rules.short_conv}", i, channels, text.count("conv_L_cache")
+                f"model.layers.{i}.{here.rules.short_conv}", i, channels, text.count("conv_L_cache", least=2)
             )

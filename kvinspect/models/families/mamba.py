@@ -14,7 +14,7 @@ ARCHITECTURES = ("MambaForCausalLM", "Mamba2ForCausalLM")
 def layers(here: Here) -> Iterator[Layer]:
     """One mixer a layer."""
     text, states = here.text, States(here)
-    kernel, size = text.count("conv_kernel"), text.count("state_size")
+    kernel, size = text.count("conv_kernel", least=2), text.count("state_size")
     for i in range(text.layers):
         name = f"backbone.layers.{i}.mixer"
         if here.cls == "MambaForCausalLM":

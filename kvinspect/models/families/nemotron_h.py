@@ -42,5 +42,5 @@ def _sizes(here: Here) -> Mamba2:
         heads=heads,
         head_dim=size,
         state=text.count("ssm_state_size"),
-        kernel=text.count("conv_kernel"),
+        kernel=text.count("conv_kernel", least=2),
     )

@@ -16,7 +16,7 @@ def layers(here: Here) -> Iterator[Layer]:
     text, states = here.text, States(here)
     step, size = text.count("mamba_step"), text.count("hidden_size_per_head")
     heads = text.count("mamba_num_heads")
-    sizes = Mamba2(heads * size, 0, heads, size, text.count("mamba_d_state"), text.count("mamba_d_conv"))
+    sizes = Mamba2(heads * size, 0, heads, size, text.count("mamba_d_state"), text.count("mamba_d_conv", least=2))
     short = text.layers <= step // 2
     attending = text.layers - 1 if short else step // 2
     for i in range(text.layers):

@@ -34,12 +34,12 @@ def _uses(hybrids: int, blocks: int) -> Iterator[int]:
 def _sizes(here: Here) -> Mamba2:
     text = here.text
     inner = text.count("mamba_expand") * text.hidden_size
-    heads = text.count("n_mamba_heads")
+    heads = text.count("n_mamba_heads", most=inner)
     return Mamba2(
         intermediate=inner,
         groups=text.count("mamba_ngroups"),
         heads=heads,
         head_dim=inner // heads,
         state=text.count("mamba_d_state"),
-        kernel=text.count("mamba_d_conv"),
+        kernel=text.count("mamba_d_conv", least=2),
     )
