@@ -19,6 +19,8 @@ class Intended(NamedTuple):
     reason: str
     applies: Callable[[str, dict, Difference], bool]
     """(command, document, difference) → whether it is this one."""
+    settles: bool = False
+    """Whether the other differences of a document follow from it."""
 
 
 def _other_notation(command, document, difference):
@@ -28,6 +30,14 @@ def _other_notation(command, document, difference):
 
 def _weights_that_kernels_refuse(command, document, difference):
     return command == "specs" and "divisible by weight quantization" in str(difference.engine)
+
+
+def _own_code(command, document, difference):
+    return command == "specs" and "contains custom code which must be executed" in str(difference.engine)
+
+
+def _flash_mla(command, document, difference):
+    return command == "specs" and (difference.engine, difference.ours) == ("FLASHMLA", "TRITON_MLA")
 
 
 def _encoders_without_place(command, document, difference):
@@ -51,10 +61,21 @@ LIST = (
         _encoders_without_place,
     ),
     Intended("whether kernels take the shapes of a model's weights is not asked", _weights_that_kernels_refuse),
+    Intended("whether a model's own code may run is not asked", _own_code),
+    Intended(
+        "wheels ship FlashMLA's kernels, and kvinspect's choice of a model's backend does not count on them yet",
+        _flash_mla,
+        settles=True,
+    ),
 )
 
 
 def reason_of(command, document, rows):
     """Why all rows of a document differ on purpose, None where one does not."""
-    found = [next((e.reason for e in LIST if e.applies(command, document, Difference(*row))), None) for row in rows]
-    return None if None in found else found[0]
+    found = [
+        next((one for one in LIST if one.applies(command, document, Difference(*row))), None) for row in rows
+    ]  # fmt: skip
+    settling = next((one for one in found if one and one.settles), None)
+    if settling:
+        return settling.reason
+    return None if None in found else found[0].reason

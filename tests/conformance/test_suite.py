@@ -9,6 +9,7 @@ from conformance import suite, table
 from conformance.compare import judged
 from conformance.documents.chooser import strategy
 from conformance.facts import EVERYWHERE, facts
+from conformance.intended import reason_of
 from conftest import SHARED, lines
 from kvinspect.engine import catalogue
 
@@ -100,3 +101,9 @@ def test_a_row_of_the_table_is_replaced_and_the_others_stay(tmp_path):
     assert text.index("| 0.33.0 | plan | 9 | 1 | 2 | 3 | 2 | 1 |") < text.index(
         "| 0.9.0 | plan | 5 | 4 | 0 | 0 | 0 | 1 |"
     )
+
+
+def test_what_follows_from_an_intended_difference_is_intended():
+    backend, block = ("layers.0.backend", "FLASHMLA", "TRITON_MLA"), ("block_size", 64, 16)
+    assert "FlashMLA" in reason_of("specs", {}, [block, backend])
+    assert reason_of("specs", {}, [block]) is None

@@ -1,36 +1,58 @@
 """`mm-prefix`: the release's own ranges of tokens that attend both ways."""
 
+import dataclasses
 import importlib
+import importlib.util
+import inspect
+
+import pretend
 
 HOMES = ("v1.worker.gpu.attn_utils", "v1.attention.backends.utils", "v1.worker.gpu.mm.mm_prefix")
 """Modules that the function has lived in."""
 
 
-def function():
-    """The release's function, wherever it lives."""
-    for home in HOMES:
-        try:
-            return importlib.import_module(f"vllm.{home}").compute_mm_prefix_ranges
-        except (ImportError, AttributeError):
-            continue
-    raise ImportError("compute_mm_prefix_ranges is in none of its known modules")
+def found(features, asked, window):
+    """The release's ranges of several requests' features; from 0.33 on it takes no names, and marks of the model."""
+    compute = next(filter(None, map(function, HOMES)), None)
+    if compute is None:
+        raise ImportError("compute_mm_prefix_ranges is in none of its known modules")
+    known = inspect.signature(compute).parameters
+    marks = {
+        "clamp_sliding_window": bool(asked.get("mm_prefix_clamp_sliding_window")),
+        "span_pad": asked.get("mm_prefix_span_leading_pad_modulus") or 0,
+    }
+    if "mm_features_per_req" in known:
+        return compute(features, window, **{name: value for name, value in marks.items() if name in known})
+    names = [str(i) for i in range(len(features))]
+    return compute(names, dict(zip(names, features, strict=True)), window)
+
+
+def function(home):
+    """The function, where a module of the release has it."""
+    name = f"vllm.{home}"
+    module = importlib.import_module(name) if there(name) else None
+    return getattr(module, "compute_mm_prefix_ranges", None)
+
+
+def there(name):
+    """Whether the release has a module."""
+    try:
+        return importlib.util.find_spec(name) is not None
+    except ModuleNotFoundError:  # nor the package that it would be in
+        return False
 
 
 def answer(document):
     """The ranges of every request, and which of its features' ranges were left out and why."""
-    import pretend
-
-    compute = function()
     asked = document["multimodal"]
     window = asked.get("sliding_window")
-    features = {request["req_id"]: features_of(request) for request in asked["requests"]}
-    names = [request["req_id"] for request in asked["requests"]]
-    found = compute(names, features, window)
+    features = [features_of(request) for request in asked["requests"]]
+    ranges = found(features, asked, window)
     requests = [
-        {"req_id": name, "ranges": lists(found[i]), "skipped": skipped(compute, features[name], window)}
-        for i, name in enumerate(names)
+        {"req_id": request["req_id"], "ranges": lists(ranges[i]), "skipped": skipped(features[i], asked, window)}
+        for i, request in enumerate(asked["requests"])
     ]
-    by_index = {str(key): lists(several) for key, several in found.items()}
+    by_index = {str(key): lists(several) for key, several in ranges.items()}
     return {"schema_version": 1, "engine": pretend.version(), "req_doc_ranges": by_index, "requests": requests}
 
 
@@ -55,16 +77,19 @@ def features_of(request):
     return made
 
 
-def skipped(compute, features, window):
+def skipped(features, asked, window):
     """Ranges of features that the function leaves out, each with what it is left out for."""
     rows = []
     for feature in features:
-        kept, unbounded = (compute(["r"], {"r": [feature]}, bound)[0] for bound in (window, None))
-        for found in lists(feature.mm_position.extract_embeds_range()):
-            if found not in lists(unbounded):
-                rows.append({"range": found, "why": "modality"})
-            elif found not in lists(kept):
-                rows.append({"range": found, "why": "sliding_window"})
+        image = dataclasses.replace(feature, modality="image")
+        every, unbounded, kept = (
+            lists(found([[one]], asked, bound)[0]) for one, bound in ((image, None), (feature, None), (feature, window))
+        )
+        for one in every:
+            if one not in unbounded:
+                rows.append({"range": one, "why": "modality"})
+            elif one not in kept:
+                rows.append({"range": one, "why": "sliding_window"})
     return rows
 
 

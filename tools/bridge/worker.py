@@ -21,15 +21,19 @@ MODULES = {
 }
 """Command → the module of this package that answers it."""
 
+PLACED = ("align", "cg-support")
+"""Commands whose answers name the device."""
+
 
 def main(command, platform, capability):
     """Answer until the input ends."""
     out = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # whatever vLLM prints goes to standard error
+    place = {"platform": platform, "device_capability": capability or None} if command in PLACED else {}
     answer = ready(command, platform, capability)
     for line in sys.stdin:
         try:
-            found = {**answer(json.loads(line)), "platform": platform, "device_capability": capability or None}
+            found = {**answer(json.loads(line)), **place}
         except Exception as error:
             traceback.print_exc()
             found = {"bridge_failure": told(error)}
