@@ -12,6 +12,7 @@ import typer
 from kvinspect.cli.exits import CLEAN, FINDINGS, INPUT, bad_call, print_problems, say
 from kvinspect.cli.options import Coloured, Debug, Output, Quiet, codes
 from kvinspect.cli.output import Color, look_of, write
+from kvinspect.document.numbers import counted
 from kvinspect.output.safe import Syntax
 
 if TYPE_CHECKING:
@@ -104,8 +105,7 @@ def lint(
     if write_baseline:
         findings = [finding for result in results for finding in result.findings if not finding.unjudged]
         write(known.written(findings), write_baseline, Syntax.QUOTED)
-        many = "1 finding" if len(findings) == 1 else f"{len(findings)} findings"
-        say(f"{write_baseline}: {many} written")
+        say(f"{write_baseline}: {counted(len(findings), 'finding')} written")
         return
     results = _without_known(results, baseline)
     if output or not quiet:
@@ -182,8 +182,7 @@ def _of_our_kinds(results: Sequence[tuple[FileResult, bool]], skip_others: bool)
     kept = [result for result, named in results if result.kind != "other" or (named and not skip_others)]
     skipped = len(results) - len(kept)
     if skipped:
-        files = "1 file" if skipped == 1 else f"{skipped} files"
-        say(f"{files} skipped: {OTHER}")
+        say(f"{counted(skipped, 'file')} skipped: {OTHER}")
     return kept
 
 

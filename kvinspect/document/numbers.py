@@ -1,4 +1,4 @@
-"""Whole numbers as people write them on vLLM's command line."""
+"""Whole numbers as people write them: on vLLM's command line, and with a noun in a sentence."""
 
 from __future__ import annotations
 
@@ -21,3 +21,12 @@ def human_number(text: str) -> int:
     unit = _DECIMAL.get(match[3]) or _BINARY.get(match[3]) or 1
     fraction = match[2] or ".0"
     return int(match[1]) * unit + int(fraction[1:]) * unit // int("1" + "0" * (len(fraction) - 1))
+
+
+def counted(count: int, word: str) -> str:
+    """A number with its noun.
+
+    >>> counted(1, "layer"), counted(2, "layer")
+    ('1 layer', '2 layers')
+    """
+    return f"{count} {word}" + ("" if count == 1 else "s")

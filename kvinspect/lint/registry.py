@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pkgutil
+import re
 from functools import cache
 from importlib import import_module
 
@@ -28,13 +29,34 @@ def rule_named(word: str) -> Rule:
     for rule in all_rules():
         if word.upper() == rule.code or word.lower() == rule.name:
             return rule
-    near = nearest(_plain(word), [text for rule in all_rules() for text in (rule.code, rule.name)])
+    near = _nearest(word)
     raise UnknownRule(f"no rule is called {word!r}" + (f"; did you mean {near}?" if near else ""))
 
 
-def _plain(word: str) -> str:
-    """A word with digits where somebody writes letters into a code that look alike."""
-    return "KV" + word[2:].upper().translate(str.maketrans("OIL", "011")) if word[:3].upper() == "KV1" else word
+_CODE = re.compile(r"KV(\w{0,3})", re.IGNORECASE)
+
+
+def _nearest(word: str) -> str:
+    """The code, beginning of codes or name that was most likely meant, "" where none comes near.
+
+    Of a code the hundred is what it is about, so that a rule of the same hundred is nearest, and where there is no such
+    hundred the nearest one: KV199 is near KV113, KV999 and KV9 near KV6.
+    """
+    code = _CODE.fullmatch(word)
+    digits = code[1].upper().translate(str.maketrans("OIL", "011")) if code else ""
+    if not digits.isascii() or not digits.isdigit():
+        return nearest(word, [text for rule in all_rules() for text in (rule.code, rule.name)])
+    codes = [rule.code for rule in all_rules()]
+    hundreds = sorted({code[:3] for code in codes})
+    hundred = min(hundreds, key=lambda known: abs(int(known[2]) - int(digits[0])))
+    if len(digits) < 3 or hundred[2] != digits[0]:
+        return hundred
+    return min((code for code in codes if code.startswith(hundred)), key=lambda known: _distance(known[2:], digits))
+
+
+def _distance(known: str, digits: str) -> tuple[int, int]:
+    """How far a code is from the one that was written: by the digits that differ, then by their number."""
+    return sum(one != other for one, other in zip(known, digits, strict=True)), abs(int(known) - int(digits))
 
 
 @cache

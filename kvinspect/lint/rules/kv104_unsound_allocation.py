@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kvinspect.document.numbers import counted
 from kvinspect.engine.verdict import collision
 from kvinspect.lint.rule import ERROR, Found, Rule
 from kvinspect.lint.rules._shared import GROUPS
@@ -16,14 +17,13 @@ def check(subject: Subject) -> Iterator[Found]:
         tensor = kind[0]
         found = tensor.self_conflict or (tensor.conflict if tensor.decision != "skipped" else None)
         if found:
-            alike = f" (and on {len(kind) - 1} allocations alike)" if len(kind) > 1 else ""
+            alike = f" (and on {counted(len(kind) - 1, 'allocation')} alike)" if len(kind) > 1 else ""
             text = f"unsound, and the engine starts: {collision(found)}{alike}; give the groups backends of one layout"
             yield Found(subject.entry(found.layers[0]), text, sorted(set(found.layers)))
         elif subject.judged and tensor.num_blocks is not None and tensor.num_blocks < subject.document.num_blocks:
             given = subject.document.num_blocks
-            text = (
-                f"the tensor holds {tensor.num_blocks} blocks and {given} are given out; blocks past it have no bytes"
-            )
+            held = counted(tensor.num_blocks, "block")
+            text = f"the tensor holds {held} and {given} are given out; blocks past it have no bytes"
             yield Found((*GROUPS[:1], "kv_cache_tensors", tensor.id), text, tensor.shared_by)
 
 

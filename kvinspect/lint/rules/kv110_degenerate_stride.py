@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kvinspect.document.numbers import counted
 from kvinspect.engine.groups import AttentionGroup
 from kvinspect.engine.reshape import LayerView
 from kvinspect.lint.rule import WARNING, Found, Rule
@@ -23,7 +24,7 @@ def check(subject: Subject) -> Iterator[Found]:
         layers = [layer for layer in group.layer_names if layer in views and _bad_dim(views[layer])]
         if layers:
             dim = _bad_dim(views[layers[0]]) or (0, 0)
-            stride = f"a stride of {dim[1]} bytes, no multiple of {ALIGNMENT}"
+            stride = f"a stride of {counted(dim[1], 'byte')}, no multiple of {ALIGNMENT}"
             text = f"{folded(layers)}: dim {dim[0]} has one entry and {stride}"
             yield Found(subject.entry(layers[0]), f"{text}; canonicalise the strides before the kernel", layers)
 

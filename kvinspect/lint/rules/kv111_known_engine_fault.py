@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+from kvinspect.document.numbers import counted
 from kvinspect.document.problem import Path
 from kvinspect.engine.catalogue import versions
 from kvinspect.engine.releases import Release, release
@@ -69,7 +70,9 @@ def _split_padded_page(subject: Subject) -> Fault | None:
     for group, size in zip(cache.groups, cache.kernel_block_sizes, strict=False):
         spec = group.first_spec
         if isinstance(spec, AttentionSpec) and spec.page_size_padded and size < spec.storage_block_size:
-            text = f"a padded page that is split into kernel blocks of {size} tokens runs past its allocation"
+            text = (
+                f"a padded page that is split into kernel blocks of {counted(size, 'token')} runs past its allocation"
+            )
             return Fault((*GROUPS, group.id, "kv_cache_spec"), text)
     return None
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kvinspect.document.numbers import counted
 from kvinspect.lint.rule import NOTE, Found, Rule
 from kvinspect.lint.rules._shared import GROUPS
 from kvinspect.lint.subject import Subject
@@ -16,7 +17,8 @@ def check(subject: Subject) -> Iterator[Found]:
         for group in members[:1]:
             block = group.spec.block_size
             if group.spec.kind != "mamba" and size < block:
-                text = f"a block of {block} tokens is {block // size} kernel blocks of {size} ({group.backend.name})"
+                kernel_blocks = counted(block // size, "kernel block")
+                text = f"a block of {counted(block, 'token')} is {kernel_blocks} of {size} ({group.backend.name})"
                 yield Found((*GROUPS, group.kv_cache_group_id, "kv_cache_spec", "block_size"), text, group.layer_names)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kvinspect.document.numbers import counted
 from kvinspect.lint.rule import WARNING, Found, Rule
 from kvinspect.lint.rules._graphs import culprits, decided, loses_to_speculation
 from kvinspect.lint.subject import Subject
@@ -16,8 +17,9 @@ def check(subject: Subject) -> Iterator[Found]:
         return
     decision, running = found
     mode = running.mode.name if running.mode else "no graphs"
+    tokens = counted(decision.request.query_len, "token")
     text = (
-        f"a decode has {decision.request.query_len} tokens and {decision.info.min_cg_attn_backend} captures one: "
+        f"a decode has {tokens} and {decision.info.min_cg_attn_backend} captures one: "
         f"{decision.request.mode.name} becomes {mode}; kvinspect cg-support says what to change"
     )
     yield Found(("speculative_config", "num_speculative_tokens"), text, culprits(decision))

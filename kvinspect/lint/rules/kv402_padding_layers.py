@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kvinspect.document.numbers import counted
 from kvinspect.engine.cache import Cache
 from kvinspect.lint.rule import WARNING, Found, Rule
 from kvinspect.lint.rules._shared import GROUPS
@@ -24,9 +25,10 @@ def check(subject: Subject) -> Iterator[Found]:
         missing = most - len(group.layer_names)
         if group.layer_names and missing / slots >= FROM:
             page = cache.page_size_bytes(group.first_spec)
+            layers, lost = counted(len(group.layer_names), "layer"), counted(missing * page, "byte")
             text = (
-                f"group {group.id} has {len(group.layer_names)} layers beside groups of {most}: {missing} of {slots} "
-                f"pages hold nothing, {missing * page} bytes of each block that it is given"
+                f"group {group.id} has {layers} beside groups of {most}: {missing} of {counted(slots, 'page')} hold "
+                f"nothing, {lost} of each block that it is given"
             )
             yield Found((*GROUPS, group.id, "layer_names"), text, group.layer_names)
 

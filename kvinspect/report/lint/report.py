@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from kvinspect.document.finding import Finding, Severity
+from kvinspect.document.numbers import counted
 
 
 class RuleInfo(NamedTuple):
@@ -40,16 +41,14 @@ class LintReport(NamedTuple):
     @property
     def summary(self) -> str:
         """The last line: how many findings in how many files."""
-        files = _many(len(self.sources), "file")
+        files = counted(len(self.sources), "file")
         if self.remarks:
             files += f", {len(self.remarks)} judged in part"
         if not self.sources:
             return "Nothing was checked."
         if not self.findings:
             return f"All checks passed! ({files})"
-        parts = ", ".join(_many(count, severity.word) for severity, count in sorted(self.counts.items(), reverse=True))
-        return f"Found {_many(len(self.findings), 'finding')} ({parts}) in {files}."
-
-
-def _many(count: int, word: str) -> str:
-    return f"{count} {word}" + ("" if count == 1 else "s")
+        parts = ", ".join(
+            counted(count, severity.word) for severity, count in sorted(self.counts.items(), reverse=True)
+        )
+        return f"Found {counted(len(self.findings), 'finding')} ({parts}) in {files}."
