@@ -18,7 +18,8 @@ from kvinspect.models.memory import DEFAULT_UTILISATION, Memory, estimated, pars
 from kvinspect.models.stages import planning_document
 from kvinspect.models.weights import Weights, weights_of
 from kvinspect.planning.answer import BackendChoice, ModelOrigin, PlanAnswer
-from kvinspect.planning.sweep import Axis, Point, SweepAnswer, impossible, point_of, points
+from kvinspect.planning.axes import Axis, points
+from kvinspect.planning.sweep import Point, SweepAnswer, impossible, point_of
 
 Progress = Callable[[int, int], None]
 
@@ -170,9 +171,9 @@ def sweep(
 
     Raises DocumentError as `plan_model` where not one point can be planned, ValueError for too many points.
     """
+    wanted = points(axes)
     loaded = model if isinstance(model, Model) else load_model(model)
     device: Any = {"engine": engine, "platform": platform, "device_capability": device_capability}
-    wanted = points(axes)
     found: list[Point] = []
     errors: list[ValueError] = []
     setting = None

@@ -14,8 +14,8 @@ from kvinspect.document.source import Source, read_source
 from kvinspect.engine.catalogue import flags
 from kvinspect.engine.catalogue.flags import Flags
 from kvinspect.lint.kinds import kind_of
-from kvinspect.models.arguments import SOURCE
 from kvinspect.models.command import read_file, read_words
+from kvinspect.models.given import SOURCE
 from kvinspect.models.hub import located
 
 NESTED = {

@@ -10,8 +10,9 @@ from kvinspect.engine import releases
 from kvinspect.engine.refusal import Refused, Unknown
 from kvinspect.engine.situation import DEFAULT_CAPABILITY
 from kvinspect.models.answer import SpecsAnswer
-from kvinspect.models.arguments import SOURCE, EngineArguments, argument, engine_arguments
+from kvinspect.models.arguments import EngineArguments, argument, engine_arguments
 from kvinspect.models.config import Model, Origin, load_model
+from kvinspect.models.given import SOURCE
 from kvinspect.models.stages import stage_of
 
 __all__ = ["load_model", "specs"]

@@ -66,7 +66,9 @@ Words = Annotated[
 Sweeps = Annotated[
     list[str] | None,
     typer.Option(
-        "--sweep", metavar="FLAG=VALUES", help="Plan for each value: 8k..1M doubles, a,b,c lists. Repeatable."
+        "--sweep",
+        metavar="FLAG=VALUES",
+        help="Plan for each value: 8k..1M doubles, 0.5..0.9..0.1 steps, a,b,c lists. Repeatable.",
     ),
 ]
 
@@ -252,7 +254,7 @@ def _wrote(name: str | None, what: str, show: _Show) -> None:
 def _swept(asked: _Asked, sweeps: Sequence[str], show: _Show) -> bool:
     from kvinspect.api import plan_model as models
     from kvinspect.cli.progress import step_bar
-    from kvinspect.planning.sweep import axis
+    from kvinspect.planning.axes import axis
 
     if asked.model is None:
         raise bad_call("a sweep varies engine arguments, so it needs a model's config.json", "--sweep")

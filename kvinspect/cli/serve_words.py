@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from kvinspect.cli.command import Command
+from kvinspect.cli.exits import bad_call
+from kvinspect.document.limits import MAX_COMMAND_WORDS
 
 MARK = "--\x1f"
 """Before a word that the parser shall leave whole, as it does with long options that it does not know."""
@@ -18,6 +20,8 @@ class WithServeWords(Command):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the command's own options, and leave each other flag as it is."""
+        if len(args) > MAX_COMMAND_WORDS:
+            raise bad_call(f"a call has at most {MAX_COMMAND_WORDS:,} words, and this one has {len(args):,}")
         own = {name[1] for one in self.params for name in one.opts if name[:1] == "-" and name[1:2] != "-"}
         own |= {name[1] for name in ctx.help_option_names if name[1:2] != "-"}
         return super().parse_args(ctx, _marked(args, own))

@@ -50,3 +50,15 @@ MAX_SIZE = 2**31 - 1
 
 MAX_FACTOR = 1e9
 """A factor of a configuration: of the context's length or of the hidden size."""
+
+MAX_SWEEP_POINTS = 1_000
+"""Plans of a sweep, all combinations counted; each takes milliseconds."""
+
+MAX_COMMAND_WORDS = 5_000
+"""Words of a call, as `vllm serve` would read them."""
+
+MAX_RANKS = 4_096
+"""Ranks of a group; past it a number is taken for a slip."""
+
+MAX_STAGES = 256
+"""Pipeline stages, each of which is planned by itself."""

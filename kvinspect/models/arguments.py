@@ -9,14 +9,12 @@ from dataclasses import dataclass, fields
 from functools import cache
 from typing import Any
 
-from kvinspect.document.limits import MAX_INT
+from kvinspect.document.limits import MAX_INT, MAX_RANKS, MAX_STAGES
 from kvinspect.document.numbers import human_number
 from kvinspect.document.problem import DocumentError, Problem, nearest, shown
 from kvinspect.engine import catalogue
 from kvinspect.engine.catalogue import flags
-
-SOURCE = "<engine arguments>"
-"""What the arguments are called in messages."""
+from kvinspect.models.given import SOURCE, unusable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,9 +82,10 @@ _CHOICES = {
     "mamba_ssm_cache_dtype": ("auto", "float32", "float16", "bfloat16"),
     "performance_mode": ("balanced", "interactivity", "throughput"),
 }
+_MOST = {name: MAX_RANKS for name in _NUMBERS if name.endswith("_parallel_size")} | {
+    "pipeline_parallel_size": MAX_STAGES,
+}
 _ALIASES = {"float": "float32", "half": "float16"}
-MAX_RANKS = 4096
-"""Ranks of a group; past it a number is taken for a slip."""
 
 
 @cache
@@ -105,6 +104,9 @@ def engine_arguments(given: Mapping[str, Any] | EngineArguments | None) -> Engin
     """
     if isinstance(given, EngineArguments):
         return given
+    unread = list(unusable(given or {}))
+    if unread:
+        raise DocumentError(unread)
     written = {str(name).replace("-", "_"): value for name, value in (given or {}).items()}
     problems = [problem._replace(source=SOURCE) for problem in _nested(written)]
     named = _flattened(written)
@@ -197,10 +199,10 @@ def _number(name: str, value: Any) -> int:
     if name == "max_model_len" and isinstance(value, str) and value.lower() in ("auto", "-1"):
         return -1
     number: Any = human_number(value) if isinstance(value, str) else value
-    most = MAX_RANKS if name.endswith("_parallel_size") else MAX_INT
+    most = _MOST.get(name, MAX_INT)
     if type(number) is not int or not _NUMBERS[name] <= number <= most or (name == "max_model_len" and number == 0):
         least = "1 on, or -1 for auto" if name == "max_model_len" else f"{_NUMBERS[name]} on"
-        raise ValueError(f"a whole number from {least}" + (f" up to {most}" if most == MAX_RANKS else ""))
+        raise ValueError(f"a whole number from {least}" + (f" up to {most}" if name in _MOST else ""))
     return int(number)
 
 

@@ -53,6 +53,16 @@ class Chooser:
             self._backends[name] = found if sizes is None else found._replace(kernel_block_sizes=sizes)
         return self._backends[name]
 
+    def _check_named(self, name: str) -> None:
+        """Raises Unknown for a name that is no attention backend, DocumentError for one that vLLM itself has not."""
+        attention = [one for one, entry in self.entries.items() if "supported_head_sizes" in entry]
+        if "unavailable" in self.entries.get(name, {}):
+            text = f"{name} has no backend in vLLM {self.setting.release.version} unless a plugin registers one"
+            raise refusal("attention_backend", text)
+        if name not in attention:
+            near = nearest(name, attention)
+            raise Unknown(("attention_backend",), name, "a backend of the release", near, "unknown-backend")
+
     def _fixed_sizes(self, name: str) -> tuple[int | str, ...] | None:
         """Kernel blocks of FlashAttention where the model's heads fix them, None elsewhere."""
         size, setting = self.setting.rules.block_of_large_fp8_heads, self.setting
@@ -103,7 +113,7 @@ class Chooser:
     def _choose(self, ask: Ask, extra: Mapping[str, Any]) -> Choice:
         wanted = self.setting.attention_backend
         if wanted is not None:
-            self.backend(wanted)
+            self._check_named(wanted)
             reasons = self._reasons(wanted, ask, extra)
             if reasons:
                 raise refusal("attention_backend", f"{wanted} does not take {'; '.join(reasons)}")

@@ -6,14 +6,16 @@ JSON flag, `--no-` negates, and a config file's keys are flags that the command'
 
 from __future__ import annotations
 
-import json
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from kvinspect.document.limits import MAX_DEPTH
 from kvinspect.document.numbers import human_number
-from kvinspect.document.problem import DocumentError, Problem, nearest
+from kvinspect.document.problem import DocumentError, Problem, nearest, shown
 from kvinspect.document.source import Source
 from kvinspect.engine.catalogue.flags import Flags
+from kvinspect.models.given import OBJECTS, SOURCE, json_of
 
 LEVELS = ("0", "1", "2", "3")
 """What `-O` takes."""
@@ -33,9 +35,9 @@ def read_words(words: Sequence[str], flags: Flags) -> Command:
     """A command's words. Raises ValueError for a flag that the release does not have, or that lacks its value."""
     positional: list[str] = []
     arguments: dict[str, Any] = {}
-    left = list(words)
+    left = deque(words)
     while left:
-        word = left.pop(0)
+        word = left.popleft()
         if word == "--":
             positional += left
             break
@@ -50,11 +52,11 @@ def read_words(words: Sequence[str], flags: Flags) -> Command:
     return Command(tuple(positional), arguments)
 
 
-def _level(word: str, left: list[str], flags: Flags) -> str:
+def _level(word: str, left: deque[str], flags: Flags) -> str:
     """`-O3`, `-O=3` and `-O 3` are one flag, and no key of it can be set."""
     level = word[3:] if word[2:3] == "=" else word[2:]
-    if word == "-O" and left[:1] and left[0] in LEVELS:
-        level = left.pop(0)
+    if word == "-O" and left and left[0] in LEVELS:
+        level = left.popleft()
     if level not in LEVELS or "optimization-level" not in flags.by_name:
         raise ValueError(f"{word} is no flag of vLLM {flags.release}; -O takes a level from 0 to 3, as in -O3")
     return level
@@ -81,39 +83,44 @@ def _long(written: str, flags: Flags) -> str:
     return written
 
 
-def _value(word: str, name: str, facts: Mapping[str, Any], given: str | None, left: list[str]) -> Any:
+def _value(word: str, name: str, facts: Mapping[str, Any], given: str | None, left: deque[str]) -> Any:
     dotted = "." in name
     if facts["takes"] == "nothing" and given is None and not dotted:
         return not (name.startswith("no-") and facts.get("negates"))
     if facts["takes"] == "list" and given is None and not dotted:
         taken = []
         while left and not left[0].startswith("-"):
-            taken.append(left.pop(0))
+            taken.append(left.popleft())
         return taken
     if given is None:
         if not left:
             raise ValueError(f"{word} lacks its value")
-        given = left.pop(0)
-    return _of_key(given) if dotted else _typed(given)
+        given = left.popleft()
+    return _of_key(name, given) if dotted else _typed(name, facts, given)
 
 
-def _of_key(text: str) -> Any:
+def _of_key(name: str, text: str) -> Any:
     """The value of a dotted flag: JSON, else a number with a suffix, else the text."""
-    for read in (json.loads, human_number):
-        try:
-            return read(text)
-        except ValueError:
-            continue
-    return text
+    try:
+        return json_of(name, text)
+    except DocumentError as error:
+        if error.errors[0].kind != "syntax":
+            raise
+    try:
+        return human_number(text)
+    except ValueError:
+        return text
 
 
-def _typed(text: str) -> Any:
-    """JSON where it is that, else the text."""
+def _typed(name: str, facts: Mapping[str, Any], text: str) -> Any:
+    """JSON where it is that, else the text. Raises DocumentError for broken JSON of a flag that takes nothing else."""
     if not text.lstrip().startswith(("{", "[")):
         return text
     try:
-        return json.loads(text)
-    except ValueError:
+        return json_of(name, text)
+    except DocumentError as error:
+        if facts.get("takes") == "json" or name in OBJECTS or error.errors[0].kind != "syntax":
+            raise
         return text
 
 
@@ -131,19 +138,22 @@ def read_file(source: Source, flags: Flags) -> dict[str, Any]:
                 source.place(Problem((key,), message=message, nearest=near, kind="unknown-key", at_key=True))
             )
             continue
-        for said in _said(value, flags):
-            negated = name.startswith("no-") and facts is not None and facts.get("negates")
-            _set(arguments, *_home(name, facts or {}, not said if negated and isinstance(said, bool) else said))
+        try:
+            for said in _said(name, facts or {}, value, flags):
+                negated = name.startswith("no-") and facts is not None and facts.get("negates")
+                _set(arguments, *_home(name, facts or {}, not said if negated and isinstance(said, bool) else said))
+        except DocumentError as error:
+            problems += [source.place(problem._replace(path=(key,))) for problem in error.errors]
     if problems:
         raise DocumentError(problems)
     return arguments
 
 
-def _said(value: Any, flags: Flags) -> Iterator[Any]:
+def _said(name: str, facts: Mapping[str, Any], value: Any, flags: Flags) -> Iterator[Any]:
     """What a key's value becomes on the command line: nothing where the loader drops it."""
     dropped = value is None or value == [] or (value is False and flags.drops_false)
     if not dropped:
-        yield value if isinstance(value, (bool, list, dict)) else _typed(str(value))
+        yield value if isinstance(value, (bool, list, dict)) else _typed(name, facts, str(value))
 
 
 def _home(name: str, facts: Mapping[str, Any], value: Any) -> tuple[str, Any]:
@@ -160,9 +170,24 @@ def _set(arguments: dict[str, Any], name: str, value: Any) -> None:
     if not keys:
         arguments[head] = value
         return
+    if len(keys) >= MAX_DEPTH:
+        problem = Problem((head,), expected=f"at most {MAX_DEPTH} keys of a dotted flag", found=str(len(keys)))
+        raise DocumentError([problem._replace(kind="limit", source=SOURCE)])
     place = arguments.setdefault(head, {})
     for key in keys[:-1]:
-        place = place.setdefault(key, {}) if isinstance(place, dict) else place
+        place = _object(name, place).setdefault(key, {})
+    last = _object(name, place)
+    if isinstance(last.get(keys[-1]), dict) and not isinstance(value, dict):
+        raise _contradiction(name, last[keys[-1]])
+    last[keys[-1]] = value
+
+
+def _object(name: str, place: Any) -> dict[str, Any]:
     if not isinstance(place, dict):
-        raise ValueError(f"{name} sets a key of what is no JSON object")
-    place[keys[-1]] = value
+        raise _contradiction(name, place)
+    return place
+
+
+def _contradiction(name: str, given: Any) -> DocumentError:
+    message = f"--{name} contradicts another flag or key, which gives {shown(given)} there"
+    return DocumentError([Problem((name.partition(".")[0].replace("-", "_"),), message=message, source=SOURCE)])

@@ -6,9 +6,10 @@ from collections.abc import Container
 
 from kvinspect.document.problem import DocumentError, Problem, nearest
 from kvinspect.engine.releases import Release
-from kvinspect.models.arguments import SOURCE, EngineArguments
+from kvinspect.models.arguments import EngineArguments
 from kvinspect.models.config import Model
 from kvinspect.models.fields import Fields
+from kvinspect.models.given import SOURCE
 from kvinspect.models.rope import scaled_length, starts_long
 from kvinspect.models.rules import Rules
 from kvinspect.models.shape import Shape

@@ -46,6 +46,8 @@ def inputs_of(document: Document, release: Release) -> Inputs:
             specs[layer] = spec
             if backend is not None:
                 backends[layer] = backend
+    if model.available_memory == []:
+        raise document.error(Problem(("available_memory",), expected="bytes for at least one worker", found="none"))
     memory = tuple(model.available_memory or ())
     return Inputs(specs, _workers(document, specs, len(memory), names), memory, backends)
 

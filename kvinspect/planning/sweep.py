@@ -2,75 +2,13 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
-from itertools import product
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from kvinspect.document.numbers import human_number
 from kvinspect.document.problem import DocumentError, Problem, path_text
 from kvinspect.engine.answer import SCHEMA_VERSION, Setting
 from kvinspect.planning.answer import PlanAnswer
-
-MAX_POINTS = 100_000
-_RANGE = re.compile(r"([^.]+)\.\.([^.]+?)(?:\.\.([^.]+))?")
-
-
-class Axis(NamedTuple):
-    """An engine argument and the values that it takes, as the command line would."""
-
-    name: str
-    values: tuple[Any, ...]
-
-
-def axis(text: str) -> Axis:
-    """`name=a,b,c`, `name=8k..1M` (doubling, both ends in) or `name=4096..16384..4096` (in steps). Raises ValueError.
-
-    >>> axis("max-model-len=8k..32k").values
-    (8000, 16000, 32000)
-    """
-    name, equals, values = text.partition("=")
-    if not equals or not name.strip() or not values.strip():
-        raise ValueError(f"expected NAME=VALUES such as max_model_len=8k..1M, found {text!r}")
-    found = [value for part in values.split(",") for value in _values(part.strip())]
-    return Axis(name.strip().replace("-", "_"), tuple(dict.fromkeys(found)))
-
-
-def _values(part: str) -> Sequence[Any]:
-    bounds = _RANGE.fullmatch(part)
-    if not bounds:
-        return (_number_or_word(part),)
-    low, high = human_number(bounds[1]), human_number(bounds[2])
-    step = human_number(bounds[3]) if bounds[3] else None
-    if not 0 < low <= high or step == 0:
-        raise ValueError(f"expected a range from a smaller number above 0 to a larger one, found {part!r}")
-    if step:
-        if (high - low) // step >= MAX_POINTS:
-            raise ValueError(f"{part!r} has more than {MAX_POINTS:,} values")
-        return range(low, high + 1, step)
-    doubled = [low << i for i in range((high // low).bit_length())]
-    return doubled if doubled[-1] == high else [*doubled, high]
-
-
-def _number_or_word(part: str) -> int | str:
-    try:
-        return human_number(part)
-    except ValueError:
-        return part
-
-
-def points(axes: Sequence[Axis]) -> list[dict[str, Any]]:
-    """Every combination of the axes' values, the last axis the fastest. Raises ValueError where they are too many."""
-    names = [axis.name for axis in axes]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice:
-        raise ValueError(f"{twice} is swept twice")
-    count = 1
-    for one in axes:
-        count *= len(one.values)
-    if count > MAX_POINTS:
-        raise ValueError(f"{count:,} points are more than {MAX_POINTS:,}")
-    return [dict(zip(names, values, strict=True)) for values in product(*(axis.values for axis in axes))]
+from kvinspect.planning.axes import Axis
 
 
 class Point(NamedTuple):

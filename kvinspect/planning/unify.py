@@ -34,9 +34,18 @@ def _checked(spec: LayerSpec, page: int, steps: Steps) -> LayerSpec:
     return spec
 
 
+def _divisor(layer: str, spec: LayerSpec, steps: Steps) -> int:
+    """Bytes of a layer's page, by which the largest is divided. Raises Refused where the page is empty."""
+    own = steps.page(spec)
+    if own == 0:
+        text = f"the page of {layer} has 0 bytes, and the largest page is divided by it"
+        raise Refused("ZeroDivisionError", text, function="unify_kv_cache_spec_page_size", kind="pages-differ")
+    return own
+
+
 def by_block_or_stride(layer: str, spec: LayerSpec, page: int, steps: Steps) -> LayerSpec:
     """0.25: a larger block where it comes out even, else padding where the backend reads by the block's stride."""
-    own = steps.page(spec)
+    own = _divisor(layer, spec, steps)
     if page % own == 0:
         return steps.rebuilt(spec, block_size=spec.block_size * (page // own))
     if isinstance(spec, MambaSpec) or not spec.indexes_kv_by_block_stride:
@@ -52,7 +61,7 @@ def by_block_or_padding(layer: str, spec: LayerSpec, page: int, steps: Steps) ->
     """From 0.29 on: every page is padded where a larger block does not come out even, but those of latents."""
     if isinstance(spec, MambaSpec):
         return steps.rebuilt(spec, page_size_padded=page)
-    own = steps.page(spec)
+    own = _divisor(layer, spec, steps)
     if page % own == 0:
         return steps.rebuilt(spec, block_size=spec.block_size * (page // own))
     if spec.kind in LATENT_FULL:

@@ -390,3 +390,8 @@ def test_who_chose_the_release(run):
     words = ("plan", MODEL, "--available-kv-cache-memory", "12GiB", "-f", "json")
     assert json.loads(run(*words).stdout)["engine_source"] in ("newest", "installed")
     assert json.loads(run(*words, "--engine", "0.27").stdout)["engine_source"] == "argument"
+
+
+def test_a_call_of_too_many_words_is_refused(run):
+    done = run("plan", MODEL, *MEMORY, *["-tp=1"] * 6_000)
+    assert (done.returncode, "at most 5,000 words" in done.stderr) == (2, True)

@@ -52,12 +52,38 @@ def test_nested_configurations():
         ({"dtype": 16}, "a word"),
         ({"max_model_len": 0}, "a whole number"),
         ({"tensor_parallel_size": 10**9}, "up to 4096"),
+        ({"pipeline_parallel_size": 4096}, "up to 256"),
+        ({"max_num_seqs": 2**64}, "a number of at most"),
+        ({"hf_overrides": {"a": [float("nan")]}}, "hf_overrides.a.0.: expected a finite number"),
+        ({"hf_overrides": {"a": "\ud800"}}, "text in UTF-8"),
+        ({"hf_overrides": {"\ud800": 1}}, "text in UTF-8"),
+        ({"hf_overrides": list(range(60_000))}, "at most 50000 values"),
     ],
 )
 def test_one_message_for_what_is_wrong(given, said):
     with pytest.raises(kvinspect.DocumentError, match=said) as error:
         engine_arguments(given)
     assert len(error.value.errors) == 1
+
+
+def test_a_mapping_that_contains_itself():
+    endless: dict[str, object] = {}
+    endless["a"] = endless
+    with pytest.raises(kvinspect.DocumentError, match="at most 50 levels"):
+        engine_arguments({"hf_overrides": endless})
+
+
+@pytest.mark.parametrize("engine", ["0.25", "0.28", "0.33"])
+@pytest.mark.parametrize("name", ["CUSTOM", "custom", "TORCH_SDPA", "NO_ATTENTION", "CUSTOM_MAMBA"])
+def test_a_backend_that_only_a_plugin_can_add(engine, name, root):
+    with pytest.raises(kvinspect.DocumentError, match="unless a plugin registers one"):
+        kvinspect.specs(root / "examples/models/qwen3-8b", engine=engine, engine_args={"attention_backend": name})
+
+
+@pytest.mark.parametrize("name", ["MAMBA1", "GDN_ATTN", "NONSENSE", ""])
+def test_a_name_that_is_no_attention_backend(name, root):
+    with pytest.raises(kvinspect.DocumentError, match="expected a backend of the release"):
+        kvinspect.specs(root / "examples/models/qwen3-8b", engine_args={"attention_backend": name})
 
 
 def test_all_that_is_wrong_is_told_at_once():

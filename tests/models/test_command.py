@@ -44,7 +44,10 @@ def test_words(words, arguments):
         ("m -O", "-O is no flag of vLLM 0.27.1"),
         ("m -cx.mode=3", "-cx.mode is no flag of vLLM 0.27.1"),
         ("m --max-model-len", "--max-model-len lacks its value"),
-        ("m --compilation-config 3 --compilation-config.mode 0", "sets a key of what is no JSON object"),
+        (
+            "m --compilation-config 3 --compilation-config.mode 0",
+            'contradicts another flag or key, which gives "3" there',
+        ),
     ],
 )
 def test_words_that_no_release_has(words, message):
@@ -82,3 +85,57 @@ def test_a_key_of_a_file_that_is_no_flag_is_placed():
 )
 def test_an_alias_is_the_flag_that_it_stands_for(word, name, value):
     assert read_words([word], flags.read("0.33.0")).arguments == {name: value}
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "--hf-overrides.a=1 --hf-overrides.a.b=2",
+        "--hf-overrides.a.b=2 --hf-overrides.a=1",
+        "--hf-overrides [1] --hf-overrides.a=1",
+        "-cc.mode=3 -cc.mode.a=1",
+        '--speculative-config {"a":[]} --speculative-config.a.b=1',
+    ],
+)
+def test_dotted_keys_that_contradict_each_other(words):
+    with pytest.raises(kvinspect.DocumentError, match="contradicts another flag or key"):
+        read_words(words.split(), FLAGS)
+
+
+@pytest.mark.parametrize("flag", ["hf-overrides", "speculative-config", "compilation-config", "additional-config"])
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ("{bad", "not valid JSON"),
+        ("[1,", "not valid JSON"),
+        ('{"a":' * 100_000 + "1" + "}" * 100_000, "at most 50 levels"),
+        ("[" * 60 + "]" * 60, "at most 50 levels"),
+        ('{"a": 1, "a": 2}', "stands here twice"),
+        (f'{{"a": {"9" * 5000}}}', "a number of 5000 characters"),
+        (f"[{'1,' * 60_000}1]", "at most 50000 values"),
+    ],
+)
+def test_broken_json_is_one_clear_message(flag, value, message):
+    with pytest.raises(kvinspect.DocumentError, match=message) as caught:
+        read_words([f"--{flag}", value], FLAGS)
+    assert caught.value.errors[0].path[0] == flag.replace("-", "_")
+
+
+def test_text_in_braces_is_text_where_the_flag_takes_text():
+    template = "{% for message in messages %}"
+    assert read_words(["--chat-template", template], FLAGS).arguments == {"chat_template": template}
+
+
+def test_numbers_of_json_may_have_a_unit():
+    words = ["--compilation-config", '{"max_cudagraph_capture_size": 1k}']
+    assert read_words(words, FLAGS).arguments == {"compilation_config": {"max_cudagraph_capture_size": 1000}}
+
+
+def test_a_dotted_flag_has_a_bounded_number_of_keys():
+    with pytest.raises(kvinspect.DocumentError, match="at most 50 keys"):
+        read_words(["--hf-overrides" + ".a" * 60, "1"], FLAGS)
+
+
+def test_broken_json_of_a_file_is_placed():
+    with pytest.raises(kvinspect.DocumentError, match=r"serve.yaml:2:15: hf-overrides: not valid JSON"):
+        file("block-size: 16\nhf-overrides: '{bad'\n")

@@ -261,3 +261,24 @@ def test_layers_with_sinks_hand_no_tokens_per_state_on(states, stops):
     }
     refusal = kvinspect.plan(document).refusal
     assert (refusal is not None and refusal.function == "merge") == stops
+
+
+EMPTY_PAGE = {
+    "kv_cache_specs": {
+        "l.0": {"kind": "full_attention", "block_size": 16, "num_kv_heads": 8, "head_size": 128, "dtype": "bfloat16",
+                "tokens_per_state": 1024},
+        "l.{1..3}": {"kind": "chunked_local_attention", "block_size": 16, "num_kv_heads": 8, "head_size": 128,
+                     "dtype": "bfloat16", "attention_chunk_size": 8192},
+    },
+    "available_memory": [1 << 30],
+}  # fmt: skip
+
+
+def test_an_empty_page_stops_the_engine_where_it_divides_by_it():
+    refusal = kvinspect.plan(EMPTY_PAGE).refusal
+    assert (refusal.type, refusal.function) == ("ZeroDivisionError", "unify_kv_cache_spec_page_size")
+
+
+def test_memory_of_no_worker():
+    with pytest.raises(kvinspect.DocumentError, match="available_memory: expected bytes for at least one worker"):
+        kvinspect.plan({**EMPTY_PAGE, "available_memory": []})
