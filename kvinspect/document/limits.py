@@ -62,3 +62,6 @@ MAX_RANKS = 4_096
 
 MAX_STAGES = 256
 """Pipeline stages, each of which is planned by itself."""
+
+MAX_PROOFS = 20_000
+"""Proofs about two kinds of layers on one allocation; layers alike that are evenly spaced are one kind."""

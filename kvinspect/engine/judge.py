@@ -10,9 +10,10 @@ from kvinspect.document.problem import Path
 from kvinspect.engine import align, blocks_first, why
 from kvinspect.engine.answer import TensorAnswer
 from kvinspect.engine.cache import Cache
+from kvinspect.engine.overlay import conflicts, views_of
 from kvinspect.engine.refusal import Refusal, Refused
 from kvinspect.engine.reshape import LayerView
-from kvinspect.engine.soundness import Conflict, conflict, self_conflict
+from kvinspect.engine.soundness import Conflict, pattern, self_conflict
 from kvinspect.engine.specs import AttentionSpec
 
 
@@ -34,6 +35,14 @@ class Judged(NamedTuple):
         return tuple(sorted((tensor for kind in self.kinds for tensor in kind), key=lambda tensor: tensor.id))
 
 
+class Found(NamedTuple):
+    """Whether an allocation can be judged, and its smallest counterexamples: of any layers, of a layer with itself."""
+
+    known: bool
+    conflict: Conflict | None = None
+    of_itself: Conflict | None = None
+
+
 def judge(cache: Cache) -> Judged:
     """Align where the release aligns, and prove the allocations of a cache whose views have been built."""
     return cache.release.storage.judge(cache)
@@ -48,12 +57,13 @@ class _Judge:
     def __init__(self, cache: Cache) -> None:
         self.cache = cache
         self.group_of = {layer: group for group in cache.flat for layer in group.layer_names}
-        self.packed = [layer for tensor in cache.tensors if self._is_packed(tensor) for layer in self._on(tensor)]
+        self.packed = [tensor for tensor in cache.tensors if self._is_packed(tensor)]
         self.aliases: dict[str, list[str]] = {}
         for alias, target in cache.document.shared.items():
             self.aliases.setdefault(target, []).append(alias)
         self.after: dict[str, LayerView] = {}
         """Filled by the alignment of all allocations, before any is proved: packed ones lie on the same bytes."""
+        self.of_packed: dict[tuple[int, int], Found] = {}
 
     def judged(self) -> Judged:
         """The allocations with what the layout step does to them, alike ones decided once."""
@@ -143,9 +153,8 @@ class _Judge:
         ]
         dims = tuple(sorted({dim for layer in attention if (dim := self.cache.views[layer].block_dim) is not None}))
         decision = self._decision(tensor, outcome, attention, dims)
-        before_known, before = self._conflict(tensor, self.cache.views)
-        known, after = self._conflict(tensor, self.after)
-        judged = known and decision != "refused"
+        before, after = self._found(tensor, self.cache.views), self._found(tensor, self.after)
+        judged = after.known and decision != "refused"
         users = {layer: self.group_of[layer].backend.name for layer in tensor.shared_by if layer in self.cache.views}
         return TensorAnswer(
             id=tensor.id,
@@ -154,16 +163,16 @@ class _Judge:
             block_dims=dims,
             decision=decision,
             why=why.tensor(tensor, decision, users, outcome, self.cache.views, self._page_aligned(tensor)),
-            sound_before=before is None if before_known else None,
-            conflict_before=before,
-            sound=after is None if judged else None,
-            conflict=after if judged else None,
-            self_conflict=self_conflict(self.after, list(self._on(tensor)), self.cache.num_blocks) if judged else None,
+            sound_before=before.conflict is None if before.known else None,
+            conflict_before=before.conflict,
+            sound=after.conflict is None if judged else None,
+            conflict=after.conflict if judged else None,
+            self_conflict=after.of_itself if judged else None,
             refusal=outcome.refusal if decision == "refused" else None,
             offset=tensor.offset,
             block_stride=tensor.block_stride,
             num_blocks=self._held(tensor),
-            where=self._where(outcome, after),
+            where=self._where(outcome, after.conflict),
         )
 
     def _held(self, tensor: Tensor) -> int | None:
@@ -204,13 +213,27 @@ class _Judge:
     def _page_aligned(self, tensor: Tensor) -> bool:
         return not self.cache.shaper.page_aligned.isdisjoint(tensor.shared_by)
 
-    def _conflict(self, tensor: Tensor, views: Mapping[str, LayerView]) -> tuple[bool, Conflict | None]:
-        """(whether it can be judged, the smallest counterexample on the tensor's bytes)."""
-        mine = list(self._on(tensor))
-        on_it = self.packed if self._is_packed(tensor) else mine
-        if any(views[layer].block_dim is None for layer in on_it):
-            return False, None
-        return True, conflict(views, on_it, self.cache.num_blocks, mine)
+    def _found(self, tensor: Tensor, views: Mapping[str, LayerView]) -> Found:
+        """What is found on the tensor's bytes, on which the layers of all packed tensors lie together."""
+        if not self._is_packed(tensor):
+            return self._prove([tensor], views)[tensor.id]
+        key = (id(views), tensor.id)
+        if key not in self.of_packed:
+            self.of_packed |= {(id(views), one): found for one, found in self._prove(self.packed, views).items()}
+        return self.of_packed[key]
+
+    def _prove(self, tensors: Sequence[Tensor], views: Mapping[str, LayerView]) -> dict[int, Found]:
+        """Tensor → what is found among the layers of all of them."""
+        on = {tensor.id: list(self._on(tensor)) for tensor in tensors}
+        tensor_of = {layer: tensor for tensor, layers in on.items() for layer in layers}
+        if any(views[layer].block_dim is None for layer in tensor_of):
+            return {tensor: Found(False) for tensor in on}
+        patterns = {layer: pattern(views[layer], self.cache.num_blocks) for layer in tensor_of}
+        met = conflicts(views_of(patterns, tensor_of))
+        return {
+            tensor: Found(True, met[tensor], self_conflict(patterns, layers)) if tensor in met else Found(True)
+            for tensor, layers in on.items()
+        }
 
 
 def _renamed(answer: TensorAnswer, members: Iterable[Tensor]) -> Iterable[TensorAnswer]:

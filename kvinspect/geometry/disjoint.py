@@ -49,15 +49,17 @@ def meeting(first: BlockBytes, second: BlockBytes) -> Meeting | None:
     >>> meeting(pages, pages) is None
     True
     """
-    blocks = _smallest_blocks(first, second)
+    blocks = smallest_blocks(first, second)
     if blocks is None:
         return None
     byte, count = shared_bytes(first.runs(blocks[0]), second.runs(blocks[1]))
     return Meeting(blocks, byte, count)
 
 
-def _smallest_blocks(first: BlockBytes, second: BlockBytes) -> tuple[int, int] | None:
-    """The pair of blocks that meets at one of the gaps, the small gaps first: they have the small block IDs."""
+@lru_cache(maxsize=65536)
+def smallest_blocks(first: BlockBytes, second: BlockBytes) -> tuple[int, int] | None:
+    """The two different blocks of the smallest counterexample, None where there is none. Raises Intricate."""
+    # The small gaps first: they have the small block IDs.
     found: tuple[int, int] | None = None
     bounds = (first.num_blocks, second.num_blocks)
     strides = (first.block_stride, second.block_stride)
@@ -67,6 +69,15 @@ def _smallest_blocks(first: BlockBytes, second: BlockBytes) -> tuple[int, int] |
             found = pair
             bounds = (min(bounds[0], max(pair)), min(bounds[1], max(pair)))
     return found
+
+
+def share(first: BlockBytes, second: BlockBytes, blocks: tuple[int, int]) -> bool:
+    """Whether a block of `first` and a block of `second`, the same or another, have a byte in common."""
+    one, other = (
+        pattern._replace(offset=pattern.offset + block * pattern.block_stride, num_blocks=1)
+        for pattern, block in zip((first, second), blocks, strict=True)
+    )
+    return any(low <= 0 <= high for low, high in gaps(one, other))
 
 
 def gaps(first: BlockBytes, second: BlockBytes) -> list[Interval]:

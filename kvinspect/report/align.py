@@ -21,6 +21,9 @@ DECISION_STYLE: dict[str, Style] = {
     "refused": "bad",
 }
 
+HARMLESS = ("unshared", "agree")
+"""Decisions that say of themselves that nothing is wrong."""
+
 
 class View(NamedTuple):
     """What of an answer to show: every layer by itself, the reasons of each step."""
@@ -166,10 +169,14 @@ def _allocation_title(tensors: list[TensorAnswer], first: TensorAnswer) -> str:
 
 
 def _verdict(tensor: TensorAnswer) -> Spans:
+    """The decision and what came of it; of an unsound tensor why, in place of a decision that sounds as if it were."""
     decision = Span(tensor.decision, DECISION_STYLE.get(tensor.decision, "plain"))
-    if tensor.sound is None:
-        return spans(decision)
-    return spans(decision, " ", Span("✓ sound", "good") if tensor.sound else Span("✗ unsound", "bad"))
+    if tensor.sound is not False:
+        return spans(decision, *(" ", Span("✓ sound", "good")) if tensor.sound else ())
+    why = "a view overlaps itself" if tensor.self_conflict else "different blocks share bytes"
+    if tensor.decision in HARMLESS:
+        return spans(Span(f"✗ unsound: {why}", "bad"))
+    return spans(decision, " ", Span("✗ unsound" + (f": {why}" if tensor.self_conflict else ""), "bad"))
 
 
 def _proof(tensor: TensorAnswer) -> tuple[str | Span, ...]:

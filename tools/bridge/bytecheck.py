@@ -57,10 +57,10 @@ def merged(one, other):
 
 
 def first_conflict(claimed, mine):
-    """The lowest byte that different blocks of two layers claim, one of them in `mine`; None where there is none."""
+    """The lowest byte that different blocks claim, of two layers or of one, which is in `mine`; None where none is."""
     names, best = list(claimed), None
     for x, a in enumerate(names):
-        for b in names[x + 1 :]:
+        for b in names[x:]:
             if a in mine or b in mine:
                 found = conflict(a, b, claimed[a], claimed[b])
                 if found and (best is None or found["byte"] < best["byte"]):

@@ -10,25 +10,36 @@ from kvinspect.engine.answer import TensorAnswer
 from kvinspect.engine.cache import Cache
 from kvinspect.engine.judge import Judged
 from kvinspect.engine.layout.layouts import KVCacheLayout
-from kvinspect.engine.layout.overlay import conflicts, layers, touching
-from kvinspect.engine.soundness import Conflict, self_conflict
+from kvinspect.engine.overlay import conflicts, touching, views_of
+from kvinspect.engine.soundness import Conflict, pattern, self_conflict
 
 
 def judge(cache: Cache) -> Judged:
     """The tensors of a cache whose views have been built, judged together: all lie on the same bytes."""
     tensor_of = {layer: tensor.id for tensor in cache.tensors for layer in tensor.shared_by}
-    overlaid = layers(cache.views, tensor_of, cache.num_blocks)
+    patterns = {layer: pattern(view, cache.num_blocks) for layer, view in cache.views.items()}
+    overlaid = views_of(patterns, tensor_of)
     found = conflicts(overlaid)
     packed = KVCacheLayout[cache.layout].block_outermost
     touched = set() if packed else touching(overlaid)
+    home = {layer: group.id for group in cache.groups for layer in group.layer_names}
     tensors = []
     for tensor in cache.tensors:
         decision = "packed" if packed else "agree" if tensor.id in touched else "unshared"
-        tensors.append(_answer(cache, tensor, decision, found.get(tensor.id)))
+        own = self_conflict(patterns, tensor.shared_by) if tensor.id in found else None
+        where = _where(cache, found.get(tensor.id), home)
+        tensors.append(_answer(cache, tensor, decision, (found.get(tensor.id), own), where))
     return Judged(tuple((tensor,) for tensor in tensors), cache.views, {}, None)
 
 
-def _answer(cache: Cache, tensor: Tensor, decision: str, conflict: Conflict | None) -> TensorAnswer:
+def _answer(
+    cache: Cache,
+    tensor: Tensor,
+    decision: str,
+    found: tuple[Conflict | None, Conflict | None],
+    where: tuple[str, ...],
+) -> TensorAnswer:
+    conflict, own = found
     return TensorAnswer(
         id=tensor.id,
         size=tensor.size,
@@ -40,12 +51,12 @@ def _answer(cache: Cache, tensor: Tensor, decision: str, conflict: Conflict | No
         conflict_before=conflict,
         sound=conflict is None,
         conflict=conflict,
-        self_conflict=self_conflict(cache.views, tensor.shared_by, cache.num_blocks),
+        self_conflict=own,
         offset=tensor.offset,
         block_stride=tensor.block_stride,
         layer_stride=tensor.layer_stride,
         num_blocks=cache.num_blocks,
-        where=_where(cache, conflict),
+        where=where,
     )
 
 
@@ -59,9 +70,8 @@ def _why(cache: Cache, tensor: Tensor, decision: str) -> str:
     return "no layer of another tensor lies on its bytes"
 
 
-def _where(cache: Cache, conflict: Conflict | None) -> tuple[str, ...]:
-    """The entries that give the layers of a conflict their backends."""
-    home: Mapping[str, int] = {layer: group.id for group in cache.groups for layer in group.layer_names}
+def _where(cache: Cache, conflict: Conflict | None, home: Mapping[str, int]) -> tuple[str, ...]:
+    """The entries that give the layers of a conflict their backends; `home`: layer → group."""
     uses = cache.document.uses
     paths: dict[Path, None] = {}
     for layer in conflict.layers if conflict else ():

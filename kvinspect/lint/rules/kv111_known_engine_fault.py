@@ -52,7 +52,7 @@ def _is_free(subject: Subject, fault_of: Callable[[Subject], Fault | None], othe
     again = Subject(subject.document, other)
     if fault_of(again) or again.refusal:
         return False
-    return all(kind[0].sound and not kind[0].self_conflict for kind in again.kinds)
+    return all(kind[0].sound for kind in again.kinds)
 
 
 def _sharing_into_uniform(subject: Subject) -> Fault | None:
