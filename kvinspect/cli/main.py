@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import traceback
+import warnings
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Annotated
@@ -75,9 +76,17 @@ def run() -> int:
     standard error changes no code; an answer that standard output does not take is an error.
     """
     inputs.begin()
+    warnings.showwarning = _warned
     with guarded():
         code = _ended(lambda: program(sys.argv[1:])())
         return _ended(sys.stdout.flush) or code
+
+
+def _warned(message: Warning | str, *_: object) -> None:
+    """A warning as a line like any other, without the place in the code."""
+    from kvinspect.output.safe import safe
+
+    say(f"kvinspect: warning: {safe(str(message))}")
 
 
 def _ended(action: Callable[[], object]) -> int:

@@ -7,6 +7,7 @@ another name, picked here. No other module asks for a version number.
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -258,7 +259,8 @@ def plain(word: str) -> str:
 def chosen(argument: str | None, document: str | None) -> tuple[str, str, str]:
     """(what the release is called, its version, who chose it), the caller before the document.
 
-    Where nobody says, the release of the vLLM beside kvinspect is taken, else the newest. Raises Unknown.
+    Where nobody says, the release of the vLLM beside kvinspect is taken, or the nearest that is known, else the newest.
+    Raises Unknown for a release that somebody named.
     """
     if argument is not None:
         return _called(argument, ()), known(argument), "argument"
@@ -266,9 +268,26 @@ def chosen(argument: str | None, document: str | None) -> tuple[str, str, str]:
         return _called(document, ("engine",)), known(document, ("engine",)), "document"
     beside = installed.version()
     if beside is not None:
-        return beside, known(beside), "installed"
+        return (*_beside(beside), "installed")
     newest = catalogue.versions()[-1]
     return _minor(newest), newest, "newest"
+
+
+class AnsweredByAnother(UserWarning):
+    """The installed vLLM, which nobody asked for by name, is of a release that is not known."""
+
+
+@cache
+def _beside(version: str) -> tuple[str, str]:
+    """(what the release of the installed vLLM is called, its version); warns once where another has to answer."""
+    try:
+        return version, known(version)
+    except Unknown:
+        number = re.match(r"0\.[0-9]{1,4}(?![0-9])", version)
+        name = _nearest(number[0], catalogue.versions()) if number else _minor(catalogue.versions()[-1])
+        text = f"the installed vLLM is {version[:40]!r}, which is not known; {name} answers; --engine names another"
+        warnings.warn(text, AnsweredByAnother, stacklevel=2)
+        return name, known(name)
 
 
 def _called(word: str, path: Path) -> str:

@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
 
-import torch
+import pytest
+
+torch = pytest.importorskip("torch")
 
 
 @dataclass

@@ -11,7 +11,6 @@ from fractions import Fraction
 from types import SimpleNamespace
 
 import pytest
-import torch
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
@@ -20,6 +19,8 @@ import kvinspect
 from conftest import ROOT
 from kvinspect.capture import backends, plugin, specs, tensors
 from kvinspect.capture.write import Rank, file_for
+
+torch = pytest.importorskip("torch")
 
 _SPEC = importlib.util.spec_from_file_location("fake_engine", pathlib.Path(__file__).with_name("engine.py"))
 fake = importlib.util.module_from_spec(_SPEC)

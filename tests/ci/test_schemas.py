@@ -56,3 +56,12 @@ def test_the_workflow_hands_the_action_inputs_that_it_has():
     workflow = yaml.safe_load((ROOT / "examples" / "ci" / "github-workflow.yml").read_text(encoding="utf-8"))
     (step,) = [step for step in workflow["jobs"]["kvinspect"]["steps"] if "kvinspect" in step["uses"]]
     assert set(step["with"]) <= set(action["inputs"])
+
+
+def test_no_example_names_what_is_not_there_and_lint_passes_over_all(run):
+    for path in (ROOT / "examples" / "ci").iterdir():
+        text = path.read_text(encoding="utf-8")
+        assert "OWNER" not in text
+        assert "--quiet kvinspect" not in text
+    done = run("lint", "examples/ci", "configs/llama-3.1-8b.yaml")
+    assert done.returncode == 0, done.stdout

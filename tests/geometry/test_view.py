@@ -1,11 +1,12 @@
 """A view has exactly the numbers that torch reports, and cannot be made exactly where torch refuses."""
 
 import pytest
-import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kvinspect.geometry import StridedView, ViewError, contiguous_strides
+
+torch = pytest.importorskip("torch")
 
 DTYPES = {1: torch.int8, 2: torch.float16, 4: torch.float32, 8: torch.int64}
 
