@@ -82,7 +82,7 @@ def run() -> int:
         return _ended(sys.stdout.flush) or code
 
 
-def _warned(message: Warning | str, *_: object) -> None:
+def _warned(message: Warning | str, *_: object, **__: object) -> None:
     """A warning as a line like any other, without the place in the code."""
     from kvinspect.output.safe import safe
 
