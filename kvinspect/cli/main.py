@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import traceback
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
 from typing import Annotated
 
@@ -62,11 +62,17 @@ def program(words: Sequence[str] = ()) -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     app.callback()(_common)
-    for name in [words[0]] if words and words[0] in COMMANDS else COMMANDS:
+    for name in _needed(words):
         module = import_module(f"kvinspect.cli.{name.replace('-', '_')}")
         kind = WithServeWords if name == "plan" else Command
         app.command(name, cls=kind, epilog=module.EXAMPLES)(getattr(module, COMMANDS[name]))
     return app
+
+
+def _needed(words: Sequence[str]) -> Iterable[str]:
+    if list(words) == ["--version"]:
+        return ()
+    return words[:1] if words and words[0] in COMMANDS else COMMANDS
 
 
 def run() -> int:

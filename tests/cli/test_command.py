@@ -36,6 +36,7 @@ print(code, built, file=sys.stderr)"""
 
 def test_a_call_builds_its_own_command_alone():
     assert [one.name for one in program(["align", "x"]).registered_commands] == ["align"]
+    assert program(["--version"]).registered_commands == []
     for words in ([], ["--help"], ["aling"], ["--version", "align"]):
         assert [one.name for one in program(words).registered_commands] == list(COMMANDS)
 
