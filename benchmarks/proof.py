@@ -5,7 +5,8 @@ import time
 import torch
 
 import kvinspect
-from kvinspect.device.read_back import Piece, Subject, verify
+from kvinspect.device.read_back import Subject, verify
+from kvinspect.device.torn import Piece
 from kvinspect.geometry import StridedView
 from kvinspect.geometry.disjoint import meeting
 from kvinspect.geometry.runs import block_bytes

@@ -1,30 +1,31 @@
 """The proof by experiment: write each block's ID through one view, read it back through the others.
 
 An ID is written as bytes that are all the same, one of its base-256 digits at a time, so that it can be read at any
-element size and any offset. To compare two views, the second writes its IDs, the first writes its own over them, and
-the second is read: a byte that both claim for different blocks now holds the wrong ID, every other byte the right one.
+element size and any offset. To compare views, each writes its IDs over those of the ones before, and all are read: a
+byte that two claim for different blocks holds the wrong ID for one of them. Where all hold, no two clash; else they are
+compared two by two. A view that does not hold even its own IDs is torn; `torn.py` says what it clashes with.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any, NamedTuple
+
+from kvinspect.device.torn import Piece, clash
 
 CHUNK_BYTES = 256 * 2**20
 """How many bytes are compared at a time: what the comparison may need in extra memory is an eighth of it."""
 
+COMPARED = 32
+"""Views of an allocation that are compared two by two, the first ones. That any clash at all is seen of all."""
+
+SOME: frozenset[str] = frozenset()
+"""Among clashes: some of more than COMPARED views clash that each hold their own IDs."""
+
 Progress = Callable[[int, int], None]
 """Told (bytes moved, bytes to move)."""
-
-
-class Piece(NamedTuple):
-    """One view of a layer: its tensor, the dim that counts kernel blocks, and how many make one of the manager's."""
-
-    tensor: Any
-    block_dim: int
-    kernel_blocks: int
 
 
 class Subject(NamedTuple):
@@ -74,27 +75,45 @@ class _Bench:
     """The experiment on one allocation."""
 
     def __init__(self, subjects: Sequence[Subject], num_blocks: int) -> None:
+        self.subjects, self.num_blocks = subjects, num_blocks
         self.stamped = [_Stamped(subject, num_blocks) for subject in subjects]
         self.digits = max(1, ((num_blocks - 1).bit_length() + 7) // 8)
         self.num_pairs = len(self.stamped) * (len(self.stamped) + 1) // 2
 
     @property
     def planned_bytes(self) -> int:
-        """Bytes that will be written and read where nothing clashes."""
-        alone = sum(2 * one.num_bytes for one in self.stamped)
-        together = sum(2 * a.num_bytes + 3 * b.num_bytes for a, b in combinations(self.stamped, 2))
-        return (alone + together) * self.digits
+        """Bytes that will be written and read where nothing clashes: each view alone, and all together."""
+        return 4 * sum(one.num_bytes for one in self.stamped) * self.digits
 
     def run(self) -> Iterable[frozenset[str]]:
         """The labels of each view, and each pair of views, whose block IDs do not read back as they were written."""
+        torn = {one.label for one in self.stamped if not all(self._alone(one))}
+        yield from (frozenset([label]) for label in torn)
+        whole = [one for one in self.stamped if one.label not in torn]
+        if not all(self._together(whole)):
+            if len(whole) > COMPARED:
+                yield SOME
+            yield from self._two_by_two(whole[:COMPARED])
+        for one, other in combinations(self.subjects[:COMPARED] if torn else (), 2):
+            if (one.label in torn or other.label in torn) and clash(one.pieces, other.pieces, self.num_blocks):
+                yield frozenset([one.label, other.label])
+
+    def _two_by_two(self, whole: Sequence[_Stamped]) -> Iterator[frozenset[str]]:
         for digit in range(self.digits):
-            for one in self.stamped:
-                one.write(digit)
-                if not one.holds(digit):
-                    yield frozenset([one.label])
-            for first, second in combinations(self.stamped, 2):
+            for first, second in combinations(whole, 2):
                 if not _keep_apart(first, second, digit):
                     yield frozenset([first.label, second.label])
+
+    def _alone(self, one: _Stamped) -> Iterator[bool]:
+        for digit in range(self.digits):
+            one.write(digit)
+            yield one.holds(digit)
+
+    def _together(self, whole: Sequence[_Stamped]) -> Iterator[bool]:
+        for digit in range(self.digits):
+            for one in whole:
+                one.write(digit)
+            yield all(one.holds(digit) for one in whole)
 
 
 def _keep_apart(first: _Stamped, second: _Stamped, digit: int) -> bool:

@@ -3,9 +3,10 @@
 import pytest
 
 import kvinspect
-from conftest import SHARED, lines
+from conftest import SHARED, fuzz_module, lines
 from kvinspect.api import on_device
-from kvinspect.device.read_back import Piece, Subject, verify
+from kvinspect.device.read_back import Subject, verify
+from kvinspect.device.torn import Piece
 
 torch = pytest.importorskip("torch")
 CUDA = pytest.param(
@@ -101,3 +102,33 @@ def test_progress_is_told_how_far_it_is(whisper):
     kvinspect.align(whisper, verify=True, device="cpu", progress=lambda done, total: told.append(done / total))
     assert told == sorted(told[:2]) + sorted(told[2:])
     assert told[-1] == 1.0
+
+
+def test_proof_and_experiment_agree_on_drawn_documents():
+    outcomes, bad = fuzz_module("verify").compared(70)
+    assert bad == []
+    assert min(outcomes[word] for word in ("sound", "unsound", "overlaps itself")) > 0
+
+
+def torn(raw, blocks, size, stride, begin=0):
+    return Subject(f"torn at {begin}", (Piece(raw.as_strided((blocks, size), (stride, 1), begin), 0, 1),))
+
+
+@pytest.mark.parametrize("blocks", [2, 3, 300])
+def test_a_torn_view_clashes_with_what_lies_on_its_bytes_and_with_nothing_else(blocks):
+    raw = torch.zeros(32 * blocks, dtype=torch.int8)
+    one, far = torn(raw, blocks, 8, 4), torn(raw, blocks, 8, 4, 16 * blocks)
+    beside = Subject("beside", (Piece(raw.as_strided((blocks, 4), (4, 1), 24 * blocks), 0, 1),))
+    same = Subject("same", (Piece(raw.as_strided((blocks, 2), (4, 1)), 0, 1),))
+    seen = verify({0: [one, far, beside, same]}, blocks)
+    assert seen.clashes == {frozenset({one.label}), frozenset({far.label}), frozenset({one.label, "same"})}
+
+
+@pytest.mark.parametrize("engine", ["0.29", "0.30", "0.33"])
+def test_many_layers_are_compared_all_at_once(engine):
+    spec = {"kind": "full_attention", "block_size": 1, "num_kv_heads": 1, "head_size": 8, "dtype": "float16"}
+    groups = [{"layer_names": ["l.{0..299}"], "backend": "FLASH_ATTN", "kv_cache_spec": spec | {"block_size": 16}}]
+    document = {"engine": engine, "kv_cache_config": {"num_blocks": 2, "kv_cache_groups": groups}}
+    seen = kvinspect.align(document, verify=True, device="cpu").device.read_back
+    assert seen.num_pairs == 300 * 301 // 2
+    assert seen.num_bytes == 4 * 300 * 2 * 16 * 8 * 2 * 2
