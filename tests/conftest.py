@@ -1,7 +1,6 @@
-"""What the tests share: the repository, the golden answers beside it, and a way to run the command."""
+"""What the tests share: the repository, and a way to run the command."""
 
 import importlib.util
-import json
 import os
 import pathlib
 import subprocess
@@ -10,23 +9,6 @@ import sys
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-SHARED = ROOT.parent / "shared"
-
-
-def pytest_collection_modifyitems(items):
-    if SHARED.is_dir():
-        return
-    for item in items:
-        if "shared" in item.keywords:
-            item.add_marker(pytest.mark.skip(reason="no golden answers beside this checkout"))
-
-
-def golden_module():
-    """The comparison that decides what "equal to the engine's answer" means."""
-    spec = importlib.util.spec_from_file_location("check_golden", SHARED / "tools" / "check_golden.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def fuzz_module(name):
@@ -35,11 +17,6 @@ def fuzz_module(name):
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
-
-
-def lines(path):
-    with open(path, encoding="utf-8") as file:
-        return [json.loads(line) for line in file]
 
 
 @pytest.fixture

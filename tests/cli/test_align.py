@@ -5,7 +5,9 @@ import json
 import pytest
 import yaml
 
-from conftest import ROOT, golden_module, lines
+import golden
+from conftest import ROOT
+from golden import compare
 
 WHISPER = "configs/whisper-large-v3-rocm.yaml"
 REFUSED = "configs/whisper-large-v3-rocm-0.27.yaml"
@@ -235,16 +237,12 @@ def test_an_internal_error_is_one_line_that_says_how_to_report_it(run, tmp_path)
     assert "Traceback" in run("align", WHISPER, "--debug", env=environment).stderr
 
 
-@pytest.mark.shared
 def test_the_command_answers_as_the_api(run):
-    from conftest import SHARED
-
-    check = golden_module()
-    for case in lines(SHARED / "golden" / "align-0.28.0.jsonl")[:12]:
+    for case in golden.answers("align-0.28.0")[:12]:
         done = run("align", "-", "--format", "json", stdin=json.dumps(case["document"]))
         if not done.stdout:
-            assert (done.returncode, case["align"]["stage"] in check.EARLY) == (2, True)
+            assert (done.returncode, case["align"]["stage"] in compare.EARLY) == (2, True)
             continue
-        difference = check.difference(check.by_name(case["align"]), check.by_name(json.loads(done.stdout)))
+        difference = compare.difference(compare.by_name(case["align"]), compare.by_name(json.loads(done.stdout)))
         assert list(difference) == []
         assert done.returncode == (0 if case["align"]["sound"] else 1)

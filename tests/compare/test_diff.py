@@ -7,8 +7,9 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import golden
 import kvinspect
-from conftest import ROOT, SHARED, lines
+from conftest import ROOT
 
 CONFIGS = [path for path in sorted((ROOT / "configs").glob("*.*")) if "kv_cache_config" in path.read_text()]
 LLAMA = ROOT / "configs" / "llama-3.1-8b.yaml"
@@ -250,10 +251,9 @@ REPORTS = [
 ]
 
 
-@pytest.mark.shared
 @pytest.mark.parametrize(("report", "engine", "found", "verdict", "why"), REPORTS)
 def test_what_people_reported_of_connectors(report, engine, found, verdict, why):
-    assert report in {case["id"] for case in yaml.safe_load((SHARED / "cases" / "reports.yaml").read_text())}
+    assert report in {case["id"] for case in yaml.safe_load((ROOT / "tests/cases/reports.yaml").read_text())}
     expected = document("NPU", backends=KV_FIRST)
     answer = kvinspect.diff(expected, found, engines=("0.25", engine))
     assert answer.verdict == verdict
@@ -286,11 +286,10 @@ def test_an_order_of_the_kernels_own_is_known_to_be_the_same_within_a_release_al
     )
 
 
-@pytest.mark.shared
 @pytest.mark.parametrize("release", ["0.25.1", "0.27.1", "0.28.0"])
 def test_every_golden_document_is_the_same_as_itself_or_not_judged(release):
     judged = 0
-    for case in lines(SHARED / "golden" / f"align-{release}.jsonl"):
+    for case in golden.answers(f"align-{release}"):
         try:
             answer = kvinspect.diff(case["document"], case["document"])
         except kvinspect.DocumentError:

@@ -2,13 +2,13 @@
 
 import json
 import tempfile
-from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
 import kvinspect
 from conformance.intended import reason_of
-from conftest import golden_module
+from golden.cases import specs_differences
+from golden.compare import EARLY, by_name, difference
 
 
 class Verdict(NamedTuple):
@@ -17,11 +17,6 @@ class Verdict(NamedTuple):
     outcome: str
     """equal, refused (by both), intended, unanswered (the bridge failed: no answer, and no agreement) or differs."""
     why: str = ""
-
-
-@cache
-def _check():
-    return golden_module()
 
 
 def judged(command, document, golden):
@@ -48,7 +43,7 @@ def judged(command, document, golden):
 
 def _rows(command, document, golden):
     answer = getattr(kvinspect, command.replace("-", "_"))(document).to_dict()
-    return _check().difference(_check().by_name(golden), _check().by_name(answer))
+    return difference(by_name(golden), by_name(answer))
 
 
 def _refused_early(command, golden):
@@ -56,7 +51,7 @@ def _refused_early(command, golden):
         return "error" in golden
     error = golden.get("error")
     stages = {golden.get("stage"), error.get("stage") if isinstance(error, dict) else None}
-    return bool(stages & _check().EARLY)
+    return bool(stages & EARLY)
 
 
 def _specs(document, golden):
@@ -78,7 +73,7 @@ def _specs(document, golden):
             "specs": {**{key: golden[key] for key in plain}, "layers": rows},
             "plan": golden.get("plan"),
         }
-        return tuple(_check().check_specs(case, Path(folder)))
+        return tuple(specs_differences(case, Path(folder) / "config.json"))
 
 
 def _ask_specs(document):

@@ -4,13 +4,13 @@ import collections
 
 import pytest
 
+import golden
 import kvinspect
 from conformance import suite, table
 from conformance.compare import judged
 from conformance.documents.chooser import strategy
 from conformance.facts import EVERYWHERE, facts
 from conformance.intended import reason_of
-from conftest import SHARED, lines
 from kvinspect.engine import catalogue
 
 DRAWN = {
@@ -65,19 +65,17 @@ def test_nothing_is_made_small_where_nothing_differs():
     assert suite.shrunk(documents, 5, 1, lambda document: None) is None
 
 
-@pytest.mark.shared
 def test_another_answer_of_the_engine_is_a_difference():
-    case = next(c for c in lines(SHARED / "golden" / "align-0.27.1.jsonl") if c["align"]["layers"])
-    golden = case["align"]
-    assert judged("align", case["document"], golden).outcome == "equal"
-    layer = golden["layers"][0]
-    other = {**golden, "layers": [{**layer, "page_size_bytes": 1}, *golden["layers"][1:]]}
+    case = next(c for c in golden.answers("align-0.27.1") if c["align"]["layers"])
+    theirs = case["align"]
+    assert judged("align", case["document"], theirs).outcome == "equal"
+    layer = theirs["layers"][0]
+    other = {**theirs, "layers": [{**layer, "page_size_bytes": 1}, *theirs["layers"][1:]]}
     assert judged("align", case["document"], other).outcome == "differs"
 
 
-@pytest.mark.shared
 def test_an_error_of_the_document_is_a_difference_where_the_engine_answers():
-    case = next(c for c in lines(SHARED / "golden" / "align-0.27.1.jsonl") if c["align"]["layers"])
+    case = next(c for c in golden.answers("align-0.27.1") if c["align"]["layers"])
     wrong = {**case["document"], "num_blocks": 3}
     assert judged("align", wrong, case["align"]).outcome == "differs"
     assert judged("align", wrong, {**case["align"], "stage": "placement"}).outcome == "refused"

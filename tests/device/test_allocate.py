@@ -2,8 +2,8 @@
 
 import pytest
 
+import golden
 import kvinspect
-from conftest import SHARED, lines
 from kvinspect.device import allocate, choose
 from kvinspect.geometry import StridedView
 
@@ -21,12 +21,11 @@ def test_torch_confirms_every_view(whisper, device):
     assert result.to_dict()["device"].startswith(device)
 
 
-@pytest.mark.shared
 @pytest.mark.parametrize("device", ["cpu", CUDA])
 @pytest.mark.parametrize("release", ["0.25.1", "0.27.1", "0.28.0"])
 def test_torch_confirms_the_views_of_every_golden_document(release, device):
     views = 0
-    for case in lines(SHARED / "golden" / f"align-{release}.jsonl"):
+    for case in golden.answers(f"align-{release}"):
         try:
             views += kvinspect.align(case["document"], device=device).device.num_views
         except kvinspect.DocumentError:

@@ -2,8 +2,9 @@
 
 import pytest
 
+import golden
 import kvinspect
-from conftest import SHARED, fuzz_module, lines
+from conftest import fuzz_module
 from kvinspect.api import on_device
 from kvinspect.device.read_back import Subject, verify
 from kvinspect.device.torn import Piece
@@ -14,12 +15,11 @@ CUDA = pytest.param(
 )
 
 
-@pytest.mark.shared
 @pytest.mark.parametrize("device", ["cpu", CUDA])
 @pytest.mark.parametrize("release", ["0.25.1", "0.27.1", "0.28.0"])
 def test_the_experiment_agrees_with_the_proof_on_every_golden_document(release, device):
     pairs = unsound = 0
-    for case in lines(SHARED / "golden" / f"align-{release}.jsonl"):
+    for case in golden.answers(f"align-{release}"):
         try:
             answer = kvinspect.align(case["document"], device=device, verify=True)
         except kvinspect.DocumentError:

@@ -6,7 +6,8 @@ import jsonschema
 import pytest
 import yaml
 
-from conftest import ROOT, SHARED, lines
+import golden
+from conftest import ROOT
 from kvinspect.document import compile as compiling
 from kvinspect.document.load import load
 from kvinspect.document.problem import DocumentError
@@ -62,11 +63,10 @@ def test_every_kind_has_fields_and_every_field_is_in_the_model():
     assert {name for pair in FIELDS.values() for names in pair for name in names} | set(NAMING) == known
 
 
-@pytest.mark.shared
 @pytest.mark.parametrize("name", ["align-0.27.1", "cg-support-0.27.1", "plan-0.27.1", "mm-prefix-0.27.1"])
 def test_what_validates_fits_the_schema(name):
     validator = jsonschema.Draft202012Validator(json_schema())
-    for case in lines(SHARED / "golden" / f"{name}.jsonl")[:80]:
+    for case in golden.answers(name)[:80]:
         try:
             load(case["document"])
         except DocumentError:

@@ -1,24 +1,19 @@
 """The catalogue holds what the releases' backends answered."""
 
-import json
-
 import pytest
 
-from conftest import SHARED
+import golden
 from kvinspect.engine import catalogue
 from kvinspect.engine.backends import Backends
 from kvinspect.engine.pages import customized
 from kvinspect.engine.refusal import Refused, Unknown
 from kvinspect.engine.specs import AttentionSpec
 
-pytestmark = pytest.mark.shared
-
-
-OBSERVED = [version for version in catalogue.versions() if (SHARED / "facts" / f"backends-{version}.json").is_file()]
+OBSERVED = [version for version in catalogue.versions() if golden.has_facts(f"backends-{version}")]
 
 
 def facts_of(version):
-    return json.loads((SHARED / "facts" / f"backends-{version}.json").read_text(encoding="utf-8"))
+    return golden.facts(f"backends-{version}")
 
 
 def value_at(fact, place):

@@ -5,11 +5,11 @@ import pathlib
 
 import pytest
 
+import golden
 import kvinspect
 from conformance.intended import reason_of
-from conftest import SHARED, golden_module, lines
-
-pytestmark = pytest.mark.shared
+from conftest import ROOT
+from golden import compare
 
 GOLDEN = {
     "align": ("0.25.1", "0.27.1", "0.28.0", "0.33.0", "v1-0.25.1", "v1-0.27.1", "v1-0.28.0"),
@@ -21,22 +21,22 @@ GOLDEN = {
 
 
 def cases():
-    for kind, releases in GOLDEN.items() if SHARED.is_dir() else ():
+    for kind, releases in GOLDEN.items():
         for release in releases:
-            rows = lines(SHARED / "golden" / f"{kind.replace('_', '-')}-{release}.jsonl")
+            rows = golden.answers(f"{kind.replace('_', '-')}-{release}")
             for number, case in enumerate(rows, 1):
                 yield pytest.param(kind, case, id=f"{kind}:{release}:{number}:{case['category']}")
 
 
 @pytest.mark.parametrize(("kind", "case"), list(cases()))
 def test_the_answer_equals_the_engines(kind, case):
-    check, golden = golden_module(), case[kind]
+    theirs = case[kind]
     try:
         answer = getattr(kvinspect, kind)(case["document"]).to_dict()
     except kvinspect.DocumentError:
-        assert golden.get("stage") in check.EARLY
+        assert theirs.get("stage") in compare.EARLY
         return
-    rows = list(check.difference(check.by_name(golden), check.by_name(answer)))
+    rows = list(compare.difference(compare.by_name(theirs), compare.by_name(answer)))
     assert not rows or reason_of(kind, case["document"], rows), rows
 
 
@@ -52,7 +52,7 @@ FINDINGS = {
     [(runner, name, release) for runner, rows in FINDINGS.items() for name in rows for release in rows[name]],
 )
 def test_the_engines_own_faults_are_answered_as_the_engine_behaves(runner, name, release):
-    document = json.loads((SHARED / "oracle" / "findings" / name).read_text(encoding="utf-8"))
+    document = json.loads((ROOT / "tests/cases/findings" / name).read_text(encoding="utf-8"))
     try:
         answer = kvinspect.align({**document, "engine": release, "model_runner": runner}).to_dict()
     except kvinspect.DocumentError:

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import golden
 import kvinspect
-from conftest import SHARED, lines
 from kvinspect.engine.blocks_first import onto_blocks_first
 from kvinspect.engine.cudagraph.capture import Batches, captured_in_multiples
 from kvinspect.engine.cudagraph.mode import CUDAGraphMode
@@ -289,12 +289,11 @@ def test_a_feature_that_only_the_other_runner_takes_is_found_at_its_key():
     assert found(document, model_runner="v1") == []
 
 
-@pytest.mark.shared
 def test_the_short_way_hides_no_disagreement(monkeypatch):
     import importlib
 
     rule = importlib.import_module("kvinspect.lint.rules.kv113_runners_disagree")
-    cases = lines(SHARED / "golden" / "align-v1-0.27.1.jsonl")
+    cases = golden.answers("align-v1-0.27.1")
     short = [[f.message for f in found(case["document"])] for case in cases]
     monkeypatch.setattr(rule, "_alike", lambda subject: False)
     assert [[f.message for f in found(case["document"])] for case in cases] == short

@@ -1,16 +1,13 @@
 """Which model runner a document is answered with, and why: every row of the facts, and documents that say too little."""
 
-import json
-
 import pytest
 
+import golden
 import kvinspect
-from conftest import SHARED
 from kvinspect.document.load import load
 from kvinspect.engine.runners import choose
 
-FACTS = SHARED / "facts" / "model-runner.json"
-ENGINES = json.loads(FACTS.read_text(encoding="utf-8"))["engines"] if FACTS.is_file() else {}
+ENGINES = golden.facts("model-runner")["engines"]
 DENSE = {"architectures": ["SomeForCausalLM"], "is_moe": False}
 MODELS = {
     "dense": {},
@@ -91,14 +88,12 @@ def rows(*keys):
     return [(version, feature) for version, row in ENGINES.items() for key in keys for feature in row[key] or ()]
 
 
-@pytest.mark.shared
 @pytest.mark.parametrize("version", ENGINES)
 @pytest.mark.parametrize("kind", MODELS)
 def test_every_kind_of_model_gets_its_runner(version, kind):
     assert picked(version, MODELS[kind]) == ENGINES[version]["default"][kind]
 
 
-@pytest.mark.shared
 @pytest.mark.parametrize("version", ENGINES)
 @pytest.mark.parametrize("platform", ["cuda", "rocm", "xpu", "cpu"])
 def test_listed_architectures_get_theirs_platform_by_platform(version, platform):
@@ -120,19 +115,16 @@ def every(by_platform):
     return [name for names in (by_platform or {}).values() for name in names]
 
 
-@pytest.mark.shared
 @pytest.mark.parametrize(("version", "feature"), rows("forces_v2"))
 def test_some_features_force_v2_even_on_a_hybrid(version, feature):
     assert picked(version, MODELS["hybrid"], **written(feature)) == "v2"
 
 
-@pytest.mark.shared
 @pytest.mark.parametrize(("version", "feature"), rows("falls_back_to_v1"))
 def test_some_features_let_a_dense_model_fall_back(version, feature):
     assert picked(version, MODELS["dense"], **written(feature)) == "v1"
 
 
-@pytest.mark.shared
 @pytest.mark.parametrize("version", ENGINES)
 def test_any_other_feature_leaves_a_dense_model_its_runner(version):
     special = {*ENGINES[version]["forces_v2"], *ENGINES[version]["falls_back_to_v1"]}
@@ -144,7 +136,6 @@ def test_any_other_feature_leaves_a_dense_model_its_runner(version):
         assert picked(version, MODELS["dense"], **written(feature)) == ENGINES[version]["default"]["dense"], feature
 
 
-@pytest.mark.shared
 @pytest.mark.parametrize("runner", ["v1", "v2"])
 def test_a_runner_refuses_what_the_facts_say(runner):
     from kvinspect.engine.runners import unfit

@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 import kvinspect
-from conftest import SHARED
+from conftest import ROOT
 from kvinspect.document.finding import Severity
 from kvinspect.lint.settings import Settings
 
@@ -37,7 +37,6 @@ def test_no_case_is_both_decided_and_not():
     assert all(len(reason) > 10 for reason in TABLE["undecided"].values())
 
 
-@pytest.mark.shared
 def test_every_reported_case_is_in_the_table():
-    reports = yaml.safe_load((SHARED / "cases" / "reports.yaml").read_text(encoding="utf-8"))
+    reports = yaml.safe_load((ROOT / "tests/cases/reports.yaml").read_text(encoding="utf-8"))
     assert sorted(report["id"] for report in reports) == sorted([*TABLE["decided"], *TABLE["undecided"]])

@@ -5,7 +5,7 @@ import re
 import pytest
 
 import kvinspect
-from conftest import ROOT, SHARED
+from conftest import ROOT
 from kvinspect.document.finding import Severity
 from kvinspect.engine.catalogue import versions
 from kvinspect.lint.pages import page
@@ -90,9 +90,8 @@ FAULTS = {
 }
 
 
-@pytest.mark.shared
 def test_the_engines_faults_are_found():
-    folder = SHARED / "oracle" / "findings"
+    folder = ROOT / "tests/cases/findings"
     import json
 
     for name in sorted(path.name for path in folder.glob("align-*.json")):

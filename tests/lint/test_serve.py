@@ -2,8 +2,9 @@
 
 import pytest
 
+import golden
 import kvinspect
-from conftest import SHARED
+from conftest import ROOT
 from kvinspect.engine.catalogue import versions
 from kvinspect.lint.settings import Settings
 
@@ -102,10 +103,9 @@ REFUSED = {
 """What the argument parsers of the releases refuse of these files when they are asked, and nothing else."""
 
 
-@pytest.mark.shared
 @pytest.mark.parametrize("release", versions())
 def test_real_peoples_files_are_recognised_and_their_findings_true(release):
-    paths = sorted((SHARED / "serve_configs").glob("*.yaml"))
+    paths = sorted((ROOT / "tests/cases/serve_configs").glob("*.yaml"))
     results = [kvinspect.lint(path, engine=release, settings=Settings()) for path in paths]
     assert {result.kind for result in results} == {"serve"}
     found = {path.name: [f.code for f in result.findings] for path, result in zip(paths, results, strict=True)}
@@ -125,9 +125,8 @@ def test_files_of_other_kinds_are_told_apart(name, tmp_path):
     assert kvinspect.lint(path, settings=Settings()).kind == "other"
 
 
-@pytest.mark.shared
 def test_config_json_files_are_recognised():
-    kinds = {kvinspect.lint(path, settings=Settings()).kind for path in sorted((SHARED / "hf_configs").glob("*.json"))}
+    kinds = {kvinspect.lint(path, settings=Settings()).kind for path in sorted(golden.models().glob("*.json"))}
     assert kinds == {"model"}
 
 

@@ -2,14 +2,14 @@
 
 import pytest
 
+import golden
 import kvinspect
-from conftest import SHARED
 from kvinspect.engine.catalogue import versions
 from kvinspect.models.memory import Memory
 from kvinspect.models.registry import FOLDER
 from kvinspect.planning.inspection import inspection_document
 
-CONFIGS = sorted((SHARED / "hf_configs").glob("*.json"))
+CONFIGS = sorted(golden.models().glob("*.json"))
 REFUSED = ("takes a cache of fp8 only", "no attention backend of cuda 9.0 takes the layers")
 """What the engine says of some of them on a Hopper with the cache that a model asks for."""
 
@@ -18,7 +18,6 @@ def test_each_release_of_the_catalogue_has_its_models():
     assert {f"{version}.json" for version in versions()} <= {path.name for path in FOLDER.glob("*.json")}
 
 
-@pytest.mark.shared
 @pytest.mark.parametrize("engine", ["0.27", "0.29", "0.30", "0.33"])
 @pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
 def test_a_plan_can_be_aligned(path, engine):

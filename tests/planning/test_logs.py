@@ -3,18 +3,13 @@
 import pytest
 import yaml
 
+import golden
 import kvinspect
-from conftest import SHARED
+from conftest import ROOT
 from kvinspect.models.block_size import tokens_holding
 from kvinspect.planning.memory import in_gib
 
-pytestmark = pytest.mark.shared
-
-CASES = (
-    {case["id"]: case for case in yaml.safe_load((SHARED / "cases" / "logs.yaml").read_text())}
-    if SHARED.is_dir()
-    else {}
-)
+CASES = {case["id"]: case for case in yaml.safe_load((ROOT / "tests/cases/logs.yaml").read_text())}
 BY_KIND = {
     kind: [case for case in CASES.values() if case["kind"] == kind]
     for kind in ("dense", "hybrid", "sliding_plus_full", "needed_memory", "alignment_only")
@@ -154,11 +149,11 @@ LEFT = {
 
 
 def point(name):
-    return next(p for p in yaml.safe_load((SHARED / "cases" / "points.yaml").read_text()) if p["id"] == name)
+    return next(p for p in yaml.safe_load((ROOT / "tests/cases/points.yaml").read_text()) if p["id"] == name)
 
 
 def test_every_point_is_asked_or_left_for_a_reason():
-    points = yaml.safe_load((SHARED / "cases" / "points.yaml").read_text())
+    points = yaml.safe_load((ROOT / "tests/cases/points.yaml").read_text())
     assert {p["id"] for p in points} == {*POINTS, *LEFT}
 
 
@@ -167,7 +162,7 @@ def test_llama3_70b_on_four_ranks():
     logged = point("llama3-70b-tp4")["logged"]
     blocks = logged["kv_tokens"] // 16
     answer = kvinspect.plan_model(
-        SHARED / "hf_configs" / config,
+        golden.models() / config,
         1 << 40,
         engine="0.27",
         engine_args={**arguments, "num_gpu_blocks_override": blocks},
@@ -181,7 +176,7 @@ def test_qwen35_27b_as_an_older_release_counted_its_tokens():
     config, arguments = POINTS["qwen3.5-27b-v0.19"]
     logged = point("qwen3.5-27b-v0.19")["logged"]
     plan = kvinspect.plan_model(
-        SHARED / "hf_configs" / config,
+        golden.models() / config,
         1 << 40,
         engine="0.27",
         engine_args={**arguments, "num_gpu_blocks_override": 1487},

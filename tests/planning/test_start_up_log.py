@@ -6,20 +6,20 @@ from decimal import Decimal
 import pytest
 import yaml
 
-from conftest import SHARED
+from conftest import ROOT
 from kvinspect.planning.log_comparison import Compared, memory_range
 from kvinspect.planning.start_up_log import read_start_up_log
 from kvinspect.report import terminal
 from kvinspect.report.start_up_log import page
 
-CASES = SHARED / "cases" / "logs.yaml"
+CASES = ROOT / "tests/cases/logs.yaml"
 PREFIXES = ("", "(EngineCore pid=7476) INFO 07-25 13:42:38 [kv_cache_utils.py:2146] ", "vllm-1  | \x1b[32mINFO\x1b[0m ")
 
 
 def cases(*kinds):
-    known = yaml.safe_load(CASES.read_text()) if CASES.exists() else []
+    known = yaml.safe_load(CASES.read_text())
     found = [case for case in known if case["kind"] in kinds]
-    return pytest.mark.parametrize("case", found or [None], ids=lambda case: case["id"] if case else "none")
+    return pytest.mark.parametrize("case", found, ids=lambda case: case["id"])
 
 
 def size_lines(tokens, length=None, times=None, one_line=False):
@@ -31,7 +31,6 @@ def size_lines(tokens, length=None, times=None, one_line=False):
     return f"{size}, {most}\n" if one_line else f"{size}\n{most}\n"
 
 
-@pytest.mark.shared
 @cases("alignment_only", "hybrid")
 @pytest.mark.parametrize("prefix", PREFIXES)
 def test_block_sizes_and_padding(case, prefix):
@@ -47,7 +46,6 @@ def test_block_sizes_and_padding(case, prefix):
     assert [line.number for line in log.lines] == [1, 2]
 
 
-@pytest.mark.shared
 @cases("hybrid", "sliding_plus_full")
 @pytest.mark.parametrize("one_line", [False, True])
 def test_both_meanings_of_the_size(case, one_line):
@@ -61,7 +59,6 @@ def test_both_meanings_of_the_size(case, one_line):
         assert log.blocks_per_group == case["num_blocks"] // (case["state_groups"] + 1)
 
 
-@pytest.mark.shared
 @cases("hybrid", "dense")
 def test_memory_and_padding_layers(case):
     gib, layers = case.get("available_kv_gib_logged") or 1.5, case.get("padding_layers") or 3
@@ -77,7 +74,6 @@ def test_memory_and_padding_layers(case):
     assert log.size_meaning is None
 
 
-@pytest.mark.shared
 @cases("needed_memory")
 def test_an_engine_that_does_not_start(case):
     gib, length = case["expected"]["needed_gib"], case["max_model_len"]

@@ -6,7 +6,7 @@ import xml.etree.ElementTree as ET
 import pytest
 
 import kvinspect
-from conftest import ROOT, SHARED
+from conftest import ROOT
 from kvinspect.report import terminal
 from kvinspect.report.map import html, page, svg
 from kvinspect.report.map.scene import matching, scene
@@ -55,9 +55,8 @@ def test_a_cell_tells_which_block_lies_on_its_bytes(drawn):
     )
 
 
-@pytest.mark.shared
 def test_states_of_a_state_space_layer_are_cells_of_their_own():
-    document = json.loads((SHARED / "oracle/findings/align-05-mamba-kv-first-unsound.json").read_text())
+    document = json.loads((ROOT / "tests/cases/findings/align-05-mamba-kv-first-unsound.json").read_text())
     answer = kvinspect.align({**document, "engine": "0.25"})
     labels = {cell.label for bar in scene(answer, answer.tensors[0]).panels[-1].bars for cell in bar.cells}
     assert {"S0:0", "S1:0"} <= labels

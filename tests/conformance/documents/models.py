@@ -2,7 +2,7 @@
 
 import json
 
-from conftest import SHARED
+import golden
 
 COUNTS = {
     "num_hidden_layers": (2, 3, 4, 7),
@@ -74,5 +74,5 @@ def cut_layers(text, count):
 
 def configurations():
     """The configurations beside the checkout, in the order of their names."""
-    paths = sorted((SHARED / "hf_configs").glob("*.json"))
+    paths = sorted(golden.models().glob("*.json"))
     return tuple(json.loads(path.read_text(encoding="utf-8")) for path in paths)

@@ -1,0 +1,73 @@
+"""A golden case asked of kvinspect, and how its answer differs from the engine's."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import golden
+import kvinspect
+from golden.compare import EARLY, Difference, by_name, difference, flat
+
+Case = Mapping[str, Any]
+
+PLANNED = {"num_blocks": "num_blocks", "tokens": "num_tokens", "max_concurrency": "max_concurrency"}
+"""Fields of a golden plan → those of kvinspect's."""
+
+
+def differences(kind: str, case: Case) -> list[Difference]:
+    """The differences of a case of a kind: align, cg-support, mm-prefix, plan or specs."""
+    if kind == "specs":
+        return list(specs_differences(case, golden.models() / case["config"]))
+    name = kind.replace("-", "_")
+    theirs = case[name]
+    try:
+        ours = getattr(kvinspect, name)(kvinspect.load(case["document"])).to_dict()
+    except kvinspect.DocumentError as error:
+        return [] if refused_early(theirs) else [("document", "an answer", str(error))]
+    return list(difference(by_name(theirs), by_name(ours)))
+
+
+def refused_early(theirs: Any) -> bool:
+    """Whether the engine stops before the alignment."""
+    error = theirs.get("error")
+    stages = {theirs.get("stage"), error.get("stage") if isinstance(error, Mapping) else None}
+    return bool(stages & EARLY)
+
+
+def specs_differences(case: Case, config: Path) -> Iterator[Difference]:
+    """The differences of a real model's specs, layer by layer, and of their plan where the case has one."""
+    found = kvinspect.specs(
+        kvinspect.load_model(config),
+        engine=case["engine"],
+        platform=case["platform"],
+        device_capability=case["device_capability"],
+        engine_args=_with_drafts(case["engine_args"]),
+    )
+    theirs, ours = dict(case["specs"]), dict(found.to_dict())
+    for answer in (theirs, ours):
+        answer["order"] = [name for row in answer["layers"] for name in row["layer_names"]]
+        answer["layers"] = flat(answer)
+    yield from difference(theirs, ours, "specs")
+    if case.get("plan"):
+        memory = [case["available_kv_cache_memory_bytes"]]
+        yield from _plan_differences(case["plan"], kvinspect.plan(found.to_planning_document(memory)).to_dict())
+
+
+def _plan_differences(theirs: Mapping[str, Any], ours: Mapping[str, Any]) -> Iterator[Difference]:
+    if "error" in theirs:
+        if not ours.get("error"):
+            yield "plan.error", theirs["error"], None
+        return
+    for key, mine in PLANNED.items():
+        yield from difference(theirs[key], ours.get(mine), f"plan.{key}")
+    groups = [[group["layer_names"] for group in plan.get("groups", [])] for plan in (theirs, ours)]
+    yield from difference(*groups, "plan.groups")
+
+
+def _with_drafts(value: Any) -> Any:
+    """Engine arguments with `drafts:NAME` as the path of that draft model's folder."""
+    if isinstance(value, Mapping):
+        return {key: _with_drafts(inner) for key, inner in value.items()}
+    if isinstance(value, str) and value.startswith("drafts:"):
+        return str(golden.drafts() / value.removeprefix("drafts:"))
+    return value

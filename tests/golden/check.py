@@ -1,0 +1,68 @@
+"""Compares kvinspect with the engine's own answers: `python tests/golden/check.py [KIND] [FILE…]`.
+
+Without a file all answers of the kind are compared that are kept under `answers/`, without a kind all kinds. A file
+holds one case a line, plain or packed with xz. Ends with 1 where a case differs.
+"""
+
+import argparse
+import collections
+import json
+import lzma
+import pathlib
+import sys
+
+sys.path[:0] = [str(pathlib.Path(__file__).parents[1]), str(pathlib.Path(__file__).parents[2])]
+
+import kvinspect  # noqa: E402
+from golden import FOLDER  # noqa: E402
+from golden.cases import differences  # noqa: E402
+
+KINDS = ("align", "cg-support", "mm-prefix", "plan", "specs")
+
+
+def cases(path):
+    """The cases of a file."""
+    with (lzma.open if path.suffix == ".xz" else open)(path, "rt", encoding="utf-8") as file:
+        yield from map(json.loads, file)
+
+
+def kind_of(path):
+    """The kind that a file's name begins with; the second set of models is `specs2`."""
+    return next(kind for kind in KINDS if path.name.startswith(kind))
+
+
+def difference_of(kind, case):
+    """How a case differs, "" where it does not."""
+    try:
+        rows = differences(kind, case)
+    except kvinspect.DocumentError as error:
+        return str(error)
+    return "; ".join(f"{path}: engine {theirs!r}, kvinspect {ours!r}" for path, theirs, ours in rows[:3])
+
+
+def compared(kind, path, shown):
+    """Whether every case of a file is equal; prints the counts and the first differences."""
+    found = collections.Counter()
+    for number, case in enumerate(cases(path), 1):
+        said = difference_of(kind, case)
+        found["differ" if said else "equal"] += 1
+        if said and found["differ"] <= shown:
+            print(f"{path.name}:{number} [{case.get('category') or case.get('id')}] {said[:500]}")
+    print(f"{path.name}: {found['equal']} equal, {found['differ']} differ")
+    return not found["differ"]
+
+
+def main():
+    """Compare the files of the call."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("kind", nargs="?", choices=KINDS)
+    parser.add_argument("files", nargs="*", type=pathlib.Path)
+    parser.add_argument("--show", type=int, default=5, help="differing cases of a file that are printed")
+    call = parser.parse_args()
+    files = call.files or sorted((FOLDER / "answers").glob(f"{call.kind or ''}*.xz"))
+    equal = [compared(call.kind or kind_of(path), path, call.show) for path in files]
+    sys.exit(not all(equal))
+
+
+if __name__ == "__main__":
+    main()
