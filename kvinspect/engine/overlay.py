@@ -178,7 +178,8 @@ class _Overlay:
 
     def _any_touch(self) -> bool:
         """Whether any two layers that begin apart, or are not alike, share a byte."""
-        if any(family.num_layers > 1 and smallest_blocks(*[family.by_layer] * 2) for family in self.families):
+        several = [family for family in self.families if family.num_layers > 1 and not family.is_nested]
+        if any(smallest_blocks(family.by_layer, family.by_layer) for family in several):
             return True
         everything = [family.everything for family in self.families]
         return any(a != b and self._share(everything[a], everything[b]) for a, b in side_by_side(everything))

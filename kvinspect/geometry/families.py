@@ -46,6 +46,22 @@ class Family(NamedTuple):
         dims, run = merged([*layers.dims, (self.num_layers, self.step)], layers.run)
         return BlockBytes(self.begin, 0, 1, dims, run)
 
+    @property
+    def is_nested(self) -> bool:
+        """Whether what is smaller lies between the steps of what is larger, so that no two of its layers meet.
+
+        >>> pages = BlockBytes(offset=0, block_stride=64, num_blocks=4, dims=(), run=48)
+        >>> Family(pages, 0, 256, 3).is_nested, Family(pages, 0, 32, 3).is_nested
+        (True, False)
+        """
+        blocks = (self.bytes.num_blocks, self.bytes.block_stride)
+        extent = self.bytes.run
+        for count, stride in sorted([*self.bytes.dims, blocks, (self.num_layers, self.step)], key=lambda dim: dim[1]):
+            if count > 1 and stride < extent:
+                return False
+            extent += (count - 1) * stride
+        return True
+
     def halves(self) -> tuple[Family, Family]:
         """The first of its layers and the rest, of a family of more than one."""
         first = self.num_layers // 2

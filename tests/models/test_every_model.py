@@ -13,6 +13,9 @@ CONFIGS = sorted(golden.models().glob("*.json"))
 REFUSED = ("takes a cache of fp8 only", "no attention backend of cuda 9.0 takes the layers")
 """What the engine says of some of them on a Hopper with the cache that a model asks for."""
 
+NOT_YET = ("has no architecture ExaoneMoEForCausalLM", "has no architecture Eagle3Speculator")
+"""An architecture that a release lacks, and a draft's checkpoint that is no model of its own."""
+
 
 def test_each_release_of_the_catalogue_has_its_models():
     assert {f"{version}.json" for version in versions()} <= {path.name for path in FOLDER.glob("*.json")}
@@ -22,9 +25,9 @@ def test_each_release_of_the_catalogue_has_its_models():
 @pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
 def test_a_plan_can_be_aligned(path, engine):
     try:
-        found = kvinspect.plan_model(path, Memory(100 << 30, "given"), engine=engine)
+        found = kvinspect.plan_model(path, Memory(1 << 40, "given"), engine=engine)
     except kvinspect.DocumentError as error:
-        assert any(words in str(error) for words in REFUSED)
+        assert any(words in str(error) for words in (*REFUSED, *NOT_YET))
         return
     assert found.plan.refusal is None
     answer = kvinspect.align(inspection_document(found.plan))
