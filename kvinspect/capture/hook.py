@@ -8,34 +8,15 @@ profiling runs do not come by. When it returns, the cache is bound to its layers
 from __future__ import annotations
 
 import functools
-import logging
-import os
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
+from kvinspect.capture.plugin import logger, quietly
 from kvinspect.capture.read import Asked, asked_of, document_of
 from kvinspect.capture.write import Rank, file_for, write
 
 METHOD = "initialize_from_config"
 MARK = "_kvinspect_capture"
-Result = TypeVar("Result")
-
-logger = logging.getLogger("vllm.kvinspect")
-"""Below vLLM's own logger, so that a line comes out where the engine's lines do."""
-
-
-def quietly(action: Callable[[], Result]) -> Result | None:
-    """What an action returns; where it fails, a warning in the engine's log and None."""
-    try:
-        return action()
-    except Exception as error:
-        logger.warning("kvinspect: the KV cache was not captured: %s: %s", type(error).__name__, _words(error))
-        return None
-
-
-def _words(error: Exception) -> str:
-    """An exception's words, of an error of the file system without the path."""
-    return os.strerror(error.errno) if isinstance(error, OSError) and error.errno else str(error)[:300]
 
 
 def install(path: str) -> None:

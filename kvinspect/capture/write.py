@@ -7,6 +7,8 @@ import os
 import pathlib
 from typing import Any, NamedTuple
 
+from kvinspect.output.files import is_stream, write_files
+
 
 class Rank(NamedTuple):
     """Which worker this is: its rank among those of its engine, and which engine of the data-parallel ones."""
@@ -34,26 +36,27 @@ class Rank(NamedTuple):
 def file_for(path: str, rank: Rank) -> pathlib.Path:
     """The file of a rank: the path as it stands for one that is alone, else with its label before the ending.
 
-    In a folder, or where the path ends with a slash, `captured.yaml` is taken for a name.
+    In a folder, or where the path ends with a slash, `captured.yaml` is taken for a name. A device or a pipe is one
+    for all ranks.
 
     >>> print(file_for("captured.yaml", Rank(1, world_size=4)))
     captured.rank-1.yaml
     """
     file = pathlib.Path(path)
+    if is_stream(path):
+        return file
     if path.endswith(("/", os.sep)) or file.is_dir():
         file = file / "captured.yaml"
     return file.with_name(f"{file.stem}.{rank.label}{file.suffix}") if rank.label else file
 
 
 def write(file: pathlib.Path, document: dict[str, Any]) -> None:
-    """Write a document as JSON where the name ends so, else as YAML; a reader sees the old file or the new one."""
+    """Write a document as JSON where the name ends so, else as YAML, as `-o` writes a file.
+
+    A reader sees the old file or the new one. An engine does not wait for the reader of a pipe.
+    """
     file.parent.mkdir(parents=True, exist_ok=True)
-    beside = file.with_name(f".{file.name}.{os.getpid()}")
-    try:
-        beside.write_text(_text(document, file.suffix.lower() == ".json"), encoding="utf-8")
-        beside.replace(file)
-    finally:
-        beside.unlink(missing_ok=True)
+    write_files({str(file): _text(document, file.suffix.lower() == ".json")}, wait=False)
 
 
 def _text(document: dict[str, Any], as_json: bool) -> str:

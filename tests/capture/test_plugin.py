@@ -3,7 +3,9 @@
 import importlib.util
 import json
 import logging
+import os
 import pathlib
+import stat
 import subprocess
 import sys
 import tomllib
@@ -18,7 +20,7 @@ from hypothesis import strategies as st
 import kvinspect
 from conftest import ROOT
 from kvinspect.capture import backends, plugin, specs, tensors
-from kvinspect.capture.write import Rank, file_for
+from kvinspect.capture.write import Rank, file_for, write
 
 torch = pytest.importorskip("torch")
 
@@ -201,6 +203,88 @@ def test_a_file_that_cannot_be_written_is_a_warning_without_its_path(start, tmp_
     (tmp_path / "file").write_text("")
     assert start(fake.Model(), "file/captured.yaml") == "what the engine returns"
     assert "FileExistsError: File exists\n" in caplog.text
+
+
+class Unspeakable(Exception):
+    def __str__(self):
+        raise SystemExit("no words")
+
+
+class Raising(logging.Handler):
+    def emit(self, record):
+        raise SystemExit("the handler")
+
+
+ENDS = [SystemExit(3), KeyboardInterrupt(), GeneratorExit(), Unspeakable(), RecursionError(), MemoryError()]
+
+
+@pytest.mark.parametrize("error", ENDS, ids=lambda error: type(error).__name__)
+@pytest.mark.parametrize("handler", [None, Raising()], ids=["plain log", "raising handler"])
+def test_nothing_whatever_leaves_it(start, tmp_path, error, handler):
+    def spoil(worker, configs):
+        class Hostile:
+            @property
+            def kv_cache_groups(self):
+                raise error
+
+        configs[0] = Hostile()
+
+    if handler:
+        plugin.logger.addHandler(handler)
+    try:
+        assert start(fake.Model(), spoil=spoil) == "what the engine returns"
+    finally:
+        plugin.logger.removeHandler(handler)
+    assert documents(tmp_path) == {}
+
+
+def test_nothing_leaves_an_import_that_fails(monkeypatch, caplog):
+    monkeypatch.setenv(plugin.VARIABLE, "captured.yaml")
+    monkeypatch.setitem(sys.modules, "kvinspect.capture.hook", None)
+    plugin.register()
+    assert "the KV cache was not captured" in caplog.text
+
+
+def test_an_errors_words_reach_the_log_on_one_line(caplog):
+    def fail():
+        raise ValueError("x\n::error::\x1b[31m")
+
+    plugin.quietly(fail)
+    assert caplog.messages == ["kvinspect: the KV cache was not captured: ValueError: x\\n::error::\\x1b[31m"]
+
+
+def test_a_device_is_written_to_and_a_pipe_that_nobody_reads_is_not_waited_for(start, tmp_path, caplog):
+    assert file_for("/dev/null", Rank(1, world_size=2)) == pathlib.Path("/dev/null")
+    os.mkfifo(tmp_path / "pipe")
+    assert start(fake.Model(), "pipe") == "what the engine returns"
+    assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)
+    assert "was not captured: OSError" in caplog.text
+
+
+def test_a_link_is_followed_and_a_planted_one_beside_it_is_not(start, tmp_path):
+    (tmp_path / "victim").write_text("mine")
+    (tmp_path / "captured.yaml").symlink_to("real.yaml")
+    for number in range(os.getpid(), os.getpid() + 3):
+        (tmp_path / f".captured.yaml.{number}").symlink_to("victim")
+    start(fake.Model())
+    assert (tmp_path / "victim").read_text() == "mine"
+    assert (tmp_path / "captured.yaml").is_symlink()
+    assert "kv_cache_config" in yaml.safe_load((tmp_path / "real.yaml").read_text())
+
+
+def test_two_containers_with_one_process_number_do_not_meet(monkeypatch, tmp_path):
+    monkeypatch.setattr(os, "getpid", lambda: 7)
+    seen = set()
+    replace = os.replace
+
+    def note(new, target):
+        seen.add(new)
+        replace(new, target)
+
+    monkeypatch.setattr(os, "replace", note)
+    for _ in range(2):
+        write(tmp_path / "captured.yaml", {"engine": "0.26"})
+    assert len(seen) == 2
 
 
 def test_the_engines_own_error_is_the_engines(start, tmp_path):
