@@ -15,6 +15,7 @@ from kvinspect.engine.catalogue import flags
 from kvinspect.engine.catalogue.flags import Flags
 from kvinspect.lint.kinds import kind_of
 from kvinspect.models.command import read_file, read_words
+from kvinspect.models.config import Model, load_model
 from kvinspect.models.given import SOURCE
 from kvinspect.models.hub import located
 
@@ -37,6 +38,13 @@ class ServeCommand(NamedTuple):
     """The file that says what no flag does."""
     by_flag: frozenset[str] = frozenset()
     """Arguments that flags set."""
+    inside: pathlib.Path | None = None
+    """The folder of the file that names the model, None where the call does."""
+
+    def load(self) -> Model:
+        """The model. Raises DocumentError, which quotes nothing from outside the folder of a file that names it."""
+        assert self.model is not None
+        return load_model(self.model, self.inside)
 
     def placed(self, error: DocumentError) -> DocumentError:
         """The error with the places of those arguments that the file says."""
@@ -69,6 +77,9 @@ def read_command(words: Sequence[str], engine: str | None) -> ServeCommand:
     names = [*command.positional, *([str(arguments.pop("model"))] if "model" in arguments else [])]
     if not names:
         raise ValueError("which model? Give its config.json, its folder, or its hub id")
+    if file is not None and not command.positional and "model" not in by_flag:
+        found = _of_file(names[0], arguments, file)
+        return found._replace(arguments=_with_words(found.arguments), by_flag=by_flag)
     if len(command.positional) > 1:
         raise ValueError(f"one model at a time; found {' and '.join(command.positional)}")
     found = _of_name(names[0], known, arguments, file)
@@ -98,4 +109,10 @@ def _of_serve(source: Source, known: Flags, arguments: dict[str, Any]) -> ServeC
     model = merged.pop("model", None) or merged.pop("model_tag", None)
     if not isinstance(model, str):
         raise ValueError(f"{source.name} names no model; give one, and the file with --config")
-    return ServeCommand(str(located(model, pathlib.Path(source.name).parent)), None, merged, source)
+    return _of_file(model, merged, source)
+
+
+def _of_file(model: str, arguments: Mapping[str, Any], file: Source) -> ServeCommand:
+    """The model that a file names, which has to be on this machine."""
+    folder = pathlib.Path(file.name).parent
+    return ServeCommand(str(located(model, folder, file.name)), None, arguments, file, inside=folder)

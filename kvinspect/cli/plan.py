@@ -182,7 +182,7 @@ def _planned(asked: _Asked, show: _Show) -> bool:
         return answer.clean
     with asked.places():
         has = asked.memory(asked.arguments)
-        found = models.plan_model(asked.model, has, engine_args=asked.arguments, **asked.setting)
+        found = models.plan_model(asked.command.load(), has, engine_args=asked.arguments, **asked.setting)
     _print(found.plan, found, show)
     return found.clean
 
@@ -260,7 +260,7 @@ def _swept(asked: _Asked, sweeps: Sequence[str], show: _Show) -> bool:
         raise bad_call("a sweep varies engine arguments, so it needs a model's config.json", "--sweep")
     with step_bar("plans", not show.quiet) as progress, asked.places():
         answer = models.sweep(
-            asked.model,
+            asked.command.load(),
             [axis(text) for text in sweeps],
             asked.memory,
             engine_args=asked.arguments,
@@ -313,7 +313,7 @@ def _logged(
         asked = _asked(words, engine or logs.release_in(log), *device, budget)
         if asked.model is None:
             raise bad_call("a log is held against the plan of a model's config.json", "--log")
-        model, arguments = asked.model, asked.arguments
+        model, arguments = asked.command.load(), asked.arguments
 
         def plan(memory: Memory) -> ModelPlan:
             return models.plan_model(model, memory, engine_args=arguments, **asked.setting)

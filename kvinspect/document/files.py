@@ -31,6 +31,15 @@ def read_bounded(path: str | pathlib.Path, limit: int, what: str = "text", *, pi
     return data
 
 
+def leads_out(path: str | pathlib.Path, folder: str | pathlib.Path) -> bool:
+    """Whether a path that an input file in `folder` names leads out of the folder, or through a link.
+
+    What lies there was chosen by whoever wrote the input, and may be readable to nobody but the user of this call.
+    """
+    inside = os.path.relpath(os.path.abspath(path), os.path.abspath(folder))
+    return os.path.realpath(path) != os.path.join(os.path.realpath(folder), inside) or inside.startswith(os.pardir)
+
+
 def read_standard_input(limit: int, label: str) -> bytes:
     """Return the bytes of standard input. Raises DocumentError of kind `unreadable` or `limit`."""
     try:

@@ -48,6 +48,9 @@ class Source(NamedTuple):
     comments: Callable[[str], Iterable[Comment]] = _no_comments
     """The comments of the text; JSON has none."""
 
+    private: bool = False
+    """Whether messages leave out what stands in it (`leads_out`)."""
+
     def locate(self, path: Path, at_key: bool = False) -> Mark | None:
         """The mark of `path`, None where the value came without a text."""
         return self.positions.locate(path, at_key) if self.positions else None
@@ -62,6 +65,8 @@ class Source(NamedTuple):
 
     def placed(self, problems: Iterable[Problem]) -> list[Problem]:
         """Problems with their file, lines and columns."""
+        if self.private:
+            return [unquoted(problem, self.name) for problem in problems]
         found = [(problem, problem.mark or self.locate(problem.path, problem.at_key)) for problem in problems]
         lines = self.line_end.split(self.text) if found else []
         return [problem.placed(self.name, mark, line_of(lines, mark)) for problem, mark in found]
@@ -72,15 +77,33 @@ def line_of(lines: Sequence[str], mark: Mark | None) -> str:
     return lines[mark.line - 1] if mark is not None and 0 < mark.line <= len(lines) else ""
 
 
-def read_source(origin: str | pathlib.Path | Mapping[str, Any], name: str | None = None, loose: bool = False) -> Source:
+def unquoted(problem: Problem, name: str) -> Problem:
+    """The problem of a file without a word of the file."""
+    message = (
+        "cannot be used; its content is not quoted, because an input file names it by a path that leads out of its "
+        f"folder or through a link; `kvinspect plan {name}` tells what is wrong"
+    )
+    return Problem((), message=message, kind=problem.kind, source=name)
+
+
+def read_source(
+    origin: str | pathlib.Path | Mapping[str, Any], name: str | None = None, loose: bool = False, private: bool = False
+) -> Source:
     """Read a path, `-` for standard input, or take a mapping as it is.
 
-    Raises DocumentError where the file is not there, not text, too large, or no YAML or JSON; `loose` as in `parse`.
+    Messages quote nothing of a `private` file. Raises DocumentError where the file is not there, not text, too large,
+    or no YAML or JSON; `loose` as in `parse`.
     """
     if isinstance(origin, Mapping):
         return Source(name or "<document>", plain(origin))
     label = printable(name) if name else label_of(origin)
-    return parse(text_of(_bytes_of(str(origin), label), label), label, loose)
+    data = _bytes_of(str(origin), label)
+    try:
+        return parse(text_of(data, label), label, loose)._replace(private=private)
+    except DocumentError as error:
+        if not private:
+            raise
+        raise DocumentError([unquoted(error.errors[0], label)]) from None
 
 
 def label_of(origin: Any) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pathlib
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -257,7 +258,7 @@ def _model_of_serve(source: Source, release: Release, settings: Settings) -> lis
         path = here(str(arguments.pop("model", None) or arguments.pop("model_tag", "")), source.name)
         if path is None:
             return None
-        return list(_of_model(source, load_model(path), arguments, release, settings))
+        return list(_of_model(source, load_model(path, pathlib.Path(source.name).parent), arguments, release, settings))
     except DocumentError as error:
         return list(as_findings(error.errors))
 

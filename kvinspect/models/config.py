@@ -6,6 +6,7 @@ import pathlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from kvinspect.document.files import leads_out
 from kvinspect.document.problem import DocumentError, Problem, shown
 from kvinspect.document.source import Source, read_source
 from kvinspect.models.fields import Fields
@@ -64,19 +65,25 @@ def _merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any
     return {**below, **above, **{key: _merged(below[key], above[key]) for key in both}}
 
 
-def load_model(origin: Origin) -> Model:
+def load_model(origin: Origin, inside: str | pathlib.Path | None = None) -> Model:
     """A model from its config.json, the folder that holds it, or the mapping itself.
 
+    `inside` is the folder of the input file that names the model: what lies elsewhere is not quoted in messages.
     Raises DocumentError where the file is not there, is no JSON, or holds no configuration of a model.
     """
     if isinstance(origin, Mapping):
         return Model(_checked(read_source(origin, "<config>")))
+
+    def read(file: pathlib.Path, loose: bool = False) -> Source:
+        private = inside is not None and leads_out(file, inside)
+        return _checked(read_source(file, loose=loose, private=private))
+
     path = pathlib.Path(origin)
     if path.is_dir():
         beside = path / "hf_quant_config.json"
-        quantization = _checked(read_source(beside)) if beside.is_file() else None
-        return Model(_checked(read_source(path / "config.json")), quantization)
-    return Model(_checked(read_source(origin, loose=True)))
+        quantization = read(beside) if beside.is_file() else None
+        return Model(read(path / "config.json"), quantization)
+    return Model(read(path, loose=True))
 
 
 def _checked(source: Source) -> Source:

@@ -51,7 +51,7 @@ def draft_layers(here: Here) -> Iterator[Layer]:
     if method == "mtp" or method.endswith("_mtp"):
         yield from _shipped(here)
     elif method in READ and is_readable(arguments.draft_model):
-        draft = load_model(arguments.draft_model or "")
+        draft = load_model(arguments.draft_model or "", inside="")
         yield from _whole(here, draft) if method == "draft_model" else _eagle(here, draft, method)
 
 

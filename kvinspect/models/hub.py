@@ -14,10 +14,11 @@ class NotFound(ValueError):
     """A name that is neither here nor on the hub, or that the hub could not be asked about."""
 
 
-def located(name: str, folder: pathlib.Path | None = None) -> pathlib.Path:
+def located(name: str, folder: pathlib.Path | None = None, named_by: str = "") -> pathlib.Path:
     """The config.json that a name stands for: itself, in the folder of that name, or fetched from the hub.
 
-    Names that lead nowhere are looked up below `folder` as well. Raises NotFound.
+    Names that lead nowhere are looked up below `folder` as well. A name that a file says (`named_by`) is never fetched:
+    only the command line may cause network access. Raises NotFound.
     """
     for path in (pathlib.Path(name), *([folder / name] if folder else [])):
         if path.is_dir():
@@ -28,6 +29,11 @@ def located(name: str, folder: pathlib.Path | None = None) -> pathlib.Path:
             return path
     if not _HUB_ID.fullmatch(name):
         raise NotFound(f"there is no file or folder {name}")
+    if named_by:
+        raise NotFound(
+            f"{name}, the model of {named_by}, is not found locally, and only a model on the command line is fetched "
+            f"from the Hugging Face Hub: kvinspect plan {name} --config {named_by}"
+        )
     return _fetched(name)
 
 
