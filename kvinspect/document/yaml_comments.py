@@ -14,8 +14,10 @@ from kvinspect.document.source import YAML_LINE_END
 from kvinspect.document.yaml_text import Loader
 
 _COMMENT = re.compile("#[^\r\n\x85\u2028\u2029]*")
-_HEADER_COMMENT = re.compile("[^\r\n\x85\u2028\u2029#]*[ \t](#[^\r\n\x85\u2028\u2029]*)")
-"""A comment behind the `|` or `>` of a block scalar, which lies inside the scalar's token."""
+_HEADER_COMMENT = re.compile("[|>][-+0-9]*[ \t]*(#[^\r\n\x85\u2028\u2029]*)")
+"""A comment behind the `|` or `>` of a block scalar, which lies inside the scalar's token.
+
+libyaml takes it for a comment without a blank before it as well."""
 
 _BEFORE_CONTENT = (yaml.StreamStartToken, yaml.DirectiveToken, yaml.DocumentStartToken)
 

@@ -64,6 +64,7 @@ def test_a_letter_in_a_comment_changes_nothing_and_one_elsewhere_does(text):
         ("%YAML 1.1 # one\r\n--- # two\r\na: 1 # three\r\n", ["# one", "# two", "# three"]),
         ("[1, # yes\n'# no']", ["# yes"]),
         ("a: >2 # yes\n    # no", ["# yes"]),
+        ("a: |# yes\n  # no", ["# yes"]),
         ("\ufeff# yes\na: '# no'", ["# yes"]),
         ("\ufeff\ufeffa: '# no' # yes", ["# yes"]),
     ],
