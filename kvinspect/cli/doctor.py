@@ -2,30 +2,40 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Annotated
 
 import typer
 
-from kvinspect.cli.exits import CLEAN, FINDINGS, INPUT, print_problems, worst
+from kvinspect.cli.exits import CLEAN, FINDINGS, INPUT, bad_call, print_problems, worst
 from kvinspect.cli.files import answers_of, several
 from kvinspect.cli.options import Coloured, Debug, Engine, Output
-from kvinspect.cli.output import Color, Format, Report
+from kvinspect.cli.output import Color, Format, Report, by_ending
 
 EXAMPLES = """\b
 Examples:
+  kvinspect doctor
   kvinspect doctor configs/whisper-large-v3-rocm.yaml
   kvinspect doctor captured.yaml -o report.md
   kvinspect doctor configs/llama-3.1-8b.yaml --installed
 """
 
 
+ENDINGS = {".md": Format.markdown, ".txt": Format.table, ".json": Format.json, ".yaml": Format.yaml}
+
+
 def doctor(
-    files: Annotated[list[str], typer.Argument(metavar="FILE...", help="Captured documents, or any; - for stdin.")],
+    files: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[FILE...]", help="Captured documents, or any; - for stdin; none: the versions here."),
+    ] = None,
     engine: Engine = None,
     installed: Annotated[
         bool, typer.Option("--installed", help="Compare with the vLLM that is installed here; a minute at first.")
     ] = False,
-    how: Annotated[Format, typer.Option("--format", "-f", help="How to print the answer.")] = Format.markdown,
+    how: Annotated[
+        Format | None, typer.Option("--format", "-f", help="Absent: a table in a terminal, else Markdown.")
+    ] = None,
     output: Output = None,
     color: Coloured = Color.auto,
     debug: Debug = False,
@@ -36,14 +46,28 @@ def doctor(
     Ends with 1 where there is something to report, 2 where a document cannot be judged or no vLLM can be asked.
     """
     from kvinspect.api.doctor import doctor as api
-    from kvinspect.report.doctor import page
+    from kvinspect.engine.doctor import HereAnswer
+    from kvinspect.report.doctor import here_page, page
 
+    how = how or _by_place(output)
     if installed:
+        if not files:
+            raise bad_call("name a document that both are asked about", "FILE")
         _beside(files, how, output, color)
+        return
+    if not files:
+        Report([HereAnswer()], here_page).emit(how, output, color)
         return
     answers, codes = answers_of(files, "kv_cache_config", lambda document: api(document, engine=engine))
     Report(answers, page, several(files)).emit(how, output, color)
     raise typer.Exit(worst([*codes, *(CLEAN if answer.clean else FINDINGS for answer in answers)]))
+
+
+def _by_place(output: str | None) -> Format:
+    """A terminal shows tables; a file or a pipe is pasted into a report."""
+    if output in (None, "-") and sys.stdout.isatty():
+        return Format.table
+    return by_ending(output, ENDINGS, Format.markdown) if output != "-" else Format.markdown
 
 
 def _beside(files: list[str], how: Format, output: str | None, color: Color) -> None:

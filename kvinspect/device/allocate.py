@@ -44,7 +44,7 @@ def materialise(device: str, sizes: Mapping[int, int], wanted: Iterable[Wanted])
 
     Raises DeviceError where memory is short, ViewMismatch where torch disagrees with a computed view.
     """
-    import torch
+    from kvinspect.device.quiet import torch
 
     try:
         raw = {key: torch.zeros(size, dtype=torch.int8, device=device) for key, size in sizes.items()}
@@ -95,7 +95,7 @@ def free_bytes(device: str) -> int | None:
         return META_BYTES
     if device == "cpu":
         return _free_host_bytes()
-    import torch
+    from kvinspect.device.quiet import torch
 
     return int(torch.cuda.mem_get_info(device)[0])
 
@@ -129,7 +129,7 @@ def device_name(device: str) -> str:
     """What a person calls the device."""
     if not device.startswith("cuda"):
         return {"cpu": "host memory", "meta": "no memory"}.get(device, device)
-    import torch
+    from kvinspect.device.quiet import torch
 
     return str(torch.cuda.get_device_name(device))
 

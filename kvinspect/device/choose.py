@@ -63,7 +63,7 @@ def _automatic() -> Choice:
 
 
 def _cuda(word: str) -> Choice:
-    import torch
+    from kvinspect.device.quiet import torch
 
     if not torch.cuda.is_available():
         raise DeviceError("torch finds no CUDA or ROCm device")

@@ -153,7 +153,7 @@ class _Stamped:
 
 
 def _holds(piece: Piece, digit: int) -> bool:
-    import torch
+    from kvinspect.device.quiet import torch
 
     tensor, dim = piece.tensor, piece.block_dim
     ids = _ids(piece, digit).expand_as(tensor)
@@ -166,7 +166,7 @@ def _holds(piece: Piece, digit: int) -> bool:
 
 def _integers(piece: Piece, num_blocks: int) -> Piece:
     """The piece as integers; wider than its elements where its last dim allows, because fewer are faster."""
-    import torch
+    from kvinspect.device.quiet import torch
 
     kinds = {1: torch.int8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
     dim = piece.block_dim
@@ -184,7 +184,7 @@ def _integers(piece: Piece, num_blocks: int) -> Piece:
 
 def _ids(piece: Piece, digit: int) -> Any:
     """A digit of each kernel block's manager block, all bytes of an element alike, shaped to be broadcast."""
-    import torch
+    from kvinspect.device.quiet import torch
 
     tensor, dim = piece.tensor, piece.block_dim
     blocks = torch.arange(tensor.shape[dim], device=tensor.device) // piece.kernel_blocks
@@ -197,7 +197,7 @@ def _ids(piece: Piece, digit: int) -> Any:
 
 def _finish(allocations: Mapping[int, Sequence[Subject]]) -> None:
     """Wait for a device that works on its own, so that the clock is right."""
-    import torch
+    from kvinspect.device.quiet import torch
 
     for subjects in allocations.values():
         for subject in subjects:

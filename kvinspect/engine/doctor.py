@@ -14,6 +14,35 @@ from kvinspect.engine.captured import Difference
 from kvinspect.engine.cudagraph.answer import CGSupportAnswer
 
 
+class HereAnswer(NamedTuple):
+    """What can be said without a document: the versions of what is installed here, and the newest known rules."""
+
+    @property
+    def versions(self) -> dict[str, str]:
+        """Of kvinspect, Python and the system, and of vLLM and torch where they are installed; nothing is imported."""
+        here = {"kvinspect": __version__, "python": platform.python_version(), "system": platform.platform()}
+        found = {name: _installed(name) for name in ("vllm", "torch")}
+        return here | {name: version or "not installed" for name, version in found.items()}
+
+    @property
+    def clean(self) -> bool:
+        """True: there is no document that something could be wrong with."""
+        return True
+
+    def to_dict(self) -> dict[str, Any]:
+        """The answer as `--format json` prints it."""
+        return {"schema_version": SCHEMA_VERSION, "versions": self.versions}
+
+
+def _installed(name: str) -> str | None:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
+
+
 class DoctorAnswer(NamedTuple):
     """The answers about a document, and what was captured."""
 

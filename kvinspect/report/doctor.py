@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from kvinspect.document.fold import fold_names
 from kvinspect.engine.answer import AlignAnswer, LayerAnswer
-from kvinspect.engine.doctor import DoctorAnswer
+from kvinspect.engine.doctor import DoctorAnswer, HereAnswer
 from kvinspect.engine.verdict import sentence
 from kvinspect.report.captured import beside_captured
 from kvinspect.report.page import Block, Heading, Item, Page, Paragraph, Span, Table, cell, spans
@@ -24,6 +24,14 @@ def page(answer: DoctorAnswer) -> Page:
     blocks.extend(beside_captured(comparison) or [Paragraph(spans("Not captured from a running engine."))])
     blocks.extend(Item("!", spans(Span("finding", "bad"), f": {found['text']}.")) for found in answer.align.findings)
     return Page(tuple(blocks))
+
+
+def here_page(answer: HereAnswer) -> Page:
+    """The versions of what is installed here."""
+    rows = tuple((cell(name), cell(value)) for name, value in answer.versions.items())
+    hint = "Name a captured document, or any other, for its groups and what is decided about them."
+    heading = Heading(spans(Span("kvinspect doctor", "strong")))
+    return Page((heading, Table(("what", "value"), rows), Paragraph(spans(hint))))
 
 
 def _facts(answer: DoctorAnswer) -> Table:

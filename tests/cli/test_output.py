@@ -318,3 +318,46 @@ def test_an_input_file_causes_no_network_access(tmp_path, call):
     assert done.returncode in (0, 1, 2)
     assert "FETCHED" not in done.stdout + done.stderr
     assert "SOCKET" not in done.stdout + done.stderr
+
+
+def test_doctor_prints_tables_in_a_terminal_and_markdown_elsewhere(run, tmp_path):
+    pty = pytest.importorskip("pty")
+
+    def in_a_terminal(*words):
+        shown = bytearray()
+
+        def read(fd):
+            data = os.read(fd, 1024)
+            shown.extend(data)
+            return data
+
+        with open(os.devnull, "wb") as nowhere:
+            kept = os.dup(1)
+            os.dup2(nowhere.fileno(), 1)
+            try:
+                pty.spawn([sys.executable, "-m", "kvinspect", "doctor", *words], read)
+            finally:
+                os.dup2(kept, 1)
+        return shown.decode()
+
+    file = tmp_path / "x_y.json"
+    file.write_text(json.dumps(document("a_b")))
+    assert "a_b" in in_a_terminal(str(file))
+    assert "a\\_b" in in_a_terminal(str(file), "-f", "markdown")
+    assert "a\\_b" in run("doctor", file).stdout
+    done = run("doctor")
+    assert (done.returncode, done.stdout.splitlines()[0]) == (0, "### **kvinspect doctor**")
+    assert "vllm" in json.loads(run("doctor", "-f", "json").stdout)["versions"]
+
+
+def test_a_sarif_message_holds_no_placeholder_and_no_link(run, tmp_path):
+    file = tmp_path / "x.json"
+    file.write_text(json.dumps(document("l", "{0} [text](https://evil)")))
+    (result,) = json.loads(run("lint", file, "-f", "sarif").stdout)["runs"][0]["results"]
+    assert r"{{0}} \[text\](https://evil)" in result["message"]["text"]
+
+
+def test_verify_says_nothing_of_numpy(run):
+    pytest.importorskip("torch")
+    done = run("align", "configs/llama-3.1-8b.yaml", "--verify", "--num-blocks", "2", "--device", "cpu")
+    assert (done.returncode, "NumPy" in done.stderr) == (0, False)

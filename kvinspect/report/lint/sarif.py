@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 from urllib.parse import quote
 
@@ -49,7 +50,7 @@ def _result(finding: Finding, index: dict[str, int]) -> dict[str, Any]:
         "ruleId": finding.code,
         **({"ruleIndex": index[finding.code]} if finding.code in index else {}),
         "level": LEVELS[finding.severity],
-        "message": {"text": safe(finding.message)},
+        "message": {"text": _message(finding.message)},
         "locations": [{"physicalLocation": location}],
         "partialFingerprints": {"kvinspectFinding/v1": finding.fingerprint},
     }
@@ -57,7 +58,12 @@ def _result(finding: Finding, index: dict[str, int]) -> dict[str, Any]:
 
 def _notification(source: str, remark: str) -> dict[str, Any]:
     location = {"physicalLocation": {"artifactLocation": {"uri": _uri(source)}}}
-    return {"level": "note", "message": {"text": safe(remark)}, "locations": [location]}
+    return {"level": "note", "message": {"text": _message(remark)}, "locations": [location]}
+
+
+def _message(text: str) -> str:
+    """A message without placeholders and links (SARIF 2.1.0, 3.11.5 and 3.11.6): braces doubled, brackets escaped."""
+    return re.sub(r"[{}]", r"\g<0>\g<0>", re.sub(r"[\[\]]", r"\\\g<0>", safe(text)))
 
 
 def _uri(source: str) -> str:
