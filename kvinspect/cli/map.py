@@ -102,8 +102,9 @@ def _drawn(
 
         return svg(drawing, answer.setting.source)
     from kvinspect.report.map.html import html
+    from kvinspect.report.map.page import reason
 
-    return html(drawing, answer.setting.source, tensor.why)
+    return html(drawing, answer.setting.source, reason(tensor))
 
 
 def _text(

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import Any
 
-from kvinspect.document.limits import MAX_WORD
+from kvinspect.document.limits import MAX_GROUPS, MAX_WORD
 from kvinspect.document.names import Expander, TooManyNames
 from kvinspect.document.problem import Path, Problem, nearest, shown
 from kvinspect.document.spec_fields import kind_of, spec_problems
@@ -17,6 +17,10 @@ from kvinspect.document.spec_fields import kind_of, spec_problems
 
 def problems(raw: Mapping[str, Any]) -> Iterator[Problem]:
     """Everything that is wrong between the parts of a document."""
+    too_many = list(_group_counts(raw))
+    if too_many:
+        yield from too_many
+        return
     yield from _specs(raw)
     yield from _masks(raw)
     try:
@@ -30,6 +34,14 @@ def problems(raw: Mapping[str, Any]) -> Iterator[Problem]:
     yield from layers.sharing()
     yield from layers.with_own_specs()
     yield from layers.without_backend()
+
+
+def _group_counts(raw: Mapping[str, Any]) -> Iterator[Problem]:
+    """Lists of more groups than MAX_GROUPS."""
+    for keys in (("kv_cache_config", "kv_cache_groups"), ("attention_groups",), ("encoder_attention_groups",)):
+        count = sum(1 for _ in _rows(raw, *keys))
+        if count > MAX_GROUPS:
+            yield Problem(keys, expected=f"at most {MAX_GROUPS} groups", found=str(count), at_key=True, kind="limit")
 
 
 def _specs(raw: Mapping[str, Any]) -> Iterator[Problem]:

@@ -65,3 +65,9 @@ MAX_STAGES = 256
 
 MAX_PROOFS = 20_000
 """Proofs about two kinds of layers on one allocation; layers alike that are evenly spaced are one kind."""
+
+MAX_GROUPS = 512
+"""KV cache groups, and attention groups, of a document. The planner makes a few dozen of a model's layers at most."""
+
+MAX_BARS = 40
+"""Views in a picture of an allocation; of more, those of a conflict, the first ones and the last are drawn."""

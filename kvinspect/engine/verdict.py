@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kvinspect.document.numbers import counted
 from kvinspect.engine.answer import TensorAnswer
 from kvinspect.engine.soundness import Conflict
 
@@ -13,7 +14,7 @@ def sentence(tensor: TensorAnswer) -> str:
     """`unsound before …, sound after`, `the engine refuses rightly: …` and so on; "" where there is nothing to say."""
     before, after = tensor.sound_before, tensor.sound
     if tensor.self_conflict is not None:
-        return f"a view overlaps itself: {collision(tensor.self_conflict)}"
+        return f"unsound, because a view overlaps itself: {collision(tensor.self_conflict)}"
     if tensor.decision == "refused":
         if before is None:
             return ""
@@ -40,6 +41,5 @@ def collision(conflict: Conflict | None) -> str:
     if conflict is None:
         return ""
     (first, second), (i, j) = conflict.layers, conflict.block_ids
-    return (
-        f"block {i} of {first} and block {j} of {second} share {conflict.num_bytes} bytes from byte {conflict.byte} on"
-    )
+    shared = counted(conflict.num_bytes, "byte")
+    return f"block {i} of {first} and block {j} of {second} share {shared} from byte {conflict.byte} on"

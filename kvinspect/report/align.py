@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from kvinspect.document.fold import fold_names
@@ -41,9 +41,12 @@ def page(answer: AlignAnswer, view: View) -> Page:
         blocks.append(Paragraph(spans(f"Why: {refusal.text}.")))
         blocks += [Item("→", spans(refusal.where))] if refusal.where else []
     layers = {layer.layer_name: layer for layer in answer.layers}
-    for tensors in _alike(answer.tensors, answer.layers, view):
-        blocks.extend(_allocation(tensors, layers, view))
-        blocks.extend(_collision(answer, tensors[0]))
+    on: dict[int | None, list[LayerAnswer]] = {}
+    for layer in answer.layers:
+        on.setdefault(layer.tensor_index, []).append(layer)
+    for tensors in _alike(answer.tensors, on, view):
+        blocks.extend(_allocation(tensors, [layer for tensor in tensors for layer in on.get(tensor.id, ())], view))
+        blocks.extend(_collision(answer, tensors[0], layers))
     blocks.extend(_elsewhere(layers.values()))
     blocks.extend(Item("!", spans(Span("finding", "bad"), f": {found['text']}.")) for found in answer.findings)
     blocks.extend(beside_captured(answer.captured))
@@ -87,15 +90,17 @@ def _device_notes(answer: AlignAnswer) -> list[Block]:
     return [Paragraph(spans(" ".join(said)))] if said else []
 
 
-def _alike(tensors: Sequence[TensorAnswer], layers: Sequence[LayerAnswer], view: View) -> Iterable[list[TensorAnswer]]:
-    """Allocations that differ only in the names of their layers, together."""
+def _alike(
+    tensors: Sequence[TensorAnswer], on: Mapping[int | None, Sequence[LayerAnswer]], view: View
+) -> Iterable[list[TensorAnswer]]:
+    """Allocations that differ only in the names of their layers, in where they begin and in their group, together."""
     if view.all_layers:
         return [[tensor] for tensor in tensors]
-    by_name = {layer.layer_name: layer for layer in layers}
     groups: dict[object, list[TensorAnswer]] = {}
     for tensor in tensors:
-        rows = tuple(_row_key(by_name[name]) for name in tensor.shared_by if name in by_name)
-        facts = (tensor.size, tensor.offset, tensor.block_stride, tensor.decision, tensor.sound, tensor.sound_before)
+        rows = tuple(_row_key(layer) for layer in on.get(tensor.id, ()))
+        verdict = (tensor.decision, tensor.why, tensor.sound, tensor.sound_before, tensor.self_conflict is None)
+        facts = (tensor.size, tensor.block_stride, tensor.layer_stride, len(tensor.shared_by), verdict)
         groups.setdefault((facts, rows), []).append(tensor)
     return groups.values()
 
@@ -107,17 +112,11 @@ def _row_key(layer: LayerAnswer) -> tuple[object, ...]:
         for view in (layer.view, layer.before)
         for part in (view.parts if view else ())
     )
-    return (layer.kv_cache_group_id, layer.backend, layer.spec_kind, layer.decision, views)
+    return (layer.backend, layer.spec_kind, layer.decision, views)
 
 
-def _allocation(
-    tensors: list[TensorAnswer],
-    shown: dict[str, LayerAnswer],
-    view: View,
-) -> list[Block]:
+def _allocation(tensors: list[TensorAnswer], members: Sequence[LayerAnswer], view: View) -> list[Block]:
     """Title, table and reason of allocations that are alike."""
-    indices = {tensor.id for tensor in tensors}
-    members = [layer for layer in shown.values() if layer.tensor_index in indices]
     if not members:
         return []
     first = tensors[0]
@@ -132,10 +131,10 @@ def _allocation(
     return blocks
 
 
-def _collision(answer: AlignAnswer, tensor: TensorAnswer) -> list[Block]:
+def _collision(answer: AlignAnswer, tensor: TensorAnswer, layers: Mapping[str, LayerAnswer]) -> list[Block]:
     """The counterexample as two bars, where there is one."""
     found = tensor.conflict or (tensor.conflict_before if tensor.sound is None else None)
-    if found is None or not {layer.layer_name for layer in answer.layers}.issuperset(found.layers):
+    if found is None or not layers.keys() >= set(found.layers):
         return []
     from kvinspect.report.map.page import counterexample
 
@@ -156,14 +155,17 @@ def _allocation_title(tensors: list[TensorAnswer], first: TensorAnswer) -> str:
         else f"shared by {count} layers"
     )
     size = human_bytes(first.size)
+    begins = sorted({tensor.offset for tensor in tensors})
+    begin = str(begins[0]) if len(begins) == 1 else f"{begins[0]} … {begins[-1]}"
     if first.layer_stride is not None:
         apart = f"blocks {human_bytes(first.block_stride)} apart"
         if count > 1:
             apart = f"layers {human_bytes(first.layer_stride)} and {apart}"
         numbers = fold_indices([t.id for t in tensors])
-        return f"tensor {numbers} of one allocation · {size} · from byte {first.offset}, {apart} · {shared}"
+        tensors_word = "tensor" if len(tensors) == 1 else "tensors"
+        return f"{tensors_word} {numbers} of one allocation · {size} · from byte {begin}, {apart} · {shared}{each}"
     if first.block_stride:
-        place = f"at byte {first.offset} of blocks of {human_bytes(first.block_stride)}"
+        place = f"at byte {begin} of blocks of {human_bytes(first.block_stride)}"
         return f"slots {fold_indices([t.id for t in tensors])} of the packed allocation · {size} · {place} · {shared}"
     return f"{word} {fold_indices([t.id for t in tensors])}{alike} · {size}{each} · {shared}"
 

@@ -6,9 +6,12 @@ import pytest
 
 import kvinspect
 from kvinspect.cli.main import run
+from kvinspect.document.limits import MAX_BARS, MAX_GROUPS
 from kvinspect.document.problem import DocumentError
 from kvinspect.engine import overlay
 from kvinspect.report.align import View, page
+from kvinspect.report.map.scene import scene
+from kvinspect.report.page import Table
 from kvinspect.report.terminal import render
 
 SPEC = {"kind": "full_attention", "block_size": 16, "num_kv_heads": 1, "head_size": 64, "dtype": "float16"}
@@ -130,11 +133,36 @@ def test_packed_layers_take_no_more_proofs(engine, proofs):
     assert len(proofs) < 20
 
 
-def test_three_thousand_groups_are_proved_as_one(proofs):
-    groups = [{"layer_names": [f"l.{i}"], "backend": "FLASH_ATTN", "kv_cache_spec": SPEC} for i in range(3000)]
-    answer = kvinspect.align({"engine": "0.33", "kv_cache_config": {"num_blocks": 8, "kv_cache_groups": groups}})
+def groups(count):
+    rows = [{"layer_names": [f"l.{i}"], "backend": "FLASH_ATTN", "kv_cache_spec": SPEC} for i in range(count)]
+    return {"engine": "0.33", "kv_cache_config": {"num_blocks": 8, "kv_cache_groups": rows}}
+
+
+def test_groups_alike_are_proved_and_shown_as_one(proofs):
+    answer = kvinspect.align(groups(MAX_GROUPS))
     assert answer.sound
     assert len(proofs) < 10
+    tables = [block for block in page(answer, View()).blocks if isinstance(block, Table)]
+    assert len(tables) == 1
+
+
+def test_more_groups_than_any_model_has_are_refused():
+    with pytest.raises(DocumentError, match=f"expected at most {MAX_GROUPS} groups, found {MAX_GROUPS + 1}"):
+        kvinspect.align(groups(MAX_GROUPS + 1))
+
+
+def test_a_picture_of_many_layers_draws_some_of_them():
+    answer = kvinspect.align(document(["l.{0..999}"]))
+    drawn = scene(answer, answer.tensors[0])
+    assert len(drawn.panels[0].bars) == MAX_BARS
+    assert drawn.panels[0].bars[-1].names == ("l.999",)
+    assert drawn.title.endswith(f"{MAX_BARS} of 1,000 layers")
+
+
+def test_blocks_of_one_view_on_the_same_bytes_are_marked():
+    answer = kvinspect.align(OVERLAPPING)
+    cells = scene(answer, answer.tensors[0], ["l.0"]).panels[0].bars[0].cells
+    assert [cell.meets for cell in cells[:2]] == [("block 1 of l.0",), ("block 0 of l.0",)]
 
 
 def test_too_many_ways_to_lie_are_said(monkeypatch):

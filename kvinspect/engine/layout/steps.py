@@ -95,11 +95,15 @@ def _resized(cache: Cache, tensor: Tensor, blocks: int) -> Tensor:
 
 def kernel_block_sizes_of_dense(cache: Cache) -> tuple[int, ...]:
     """From the backends; blocks with other layers' pages between them stay whole (0.33)."""
+    apart = {
+        layer
+        for tensor in cache.tensors
+        if tensor.block_stride > (tensor.layer_stride or 0)
+        for layer in tensor.shared_by
+    }
 
     def whole(group: KVCacheGroup) -> bool:
-        names = set(group.layer_names)
-        mine = [tensor for tensor in cache.tensors if not names.isdisjoint(tensor.shared_by)]
-        return any(tensor.block_stride > (tensor.layer_stride or 0) for tensor in mine)
+        return not apart.isdisjoint(group.layer_names)
 
     return kernel_blocks.kernel_block_sizes(cache.groups, cache.attention, whole)
 

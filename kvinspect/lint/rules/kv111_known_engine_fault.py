@@ -10,7 +10,7 @@ from kvinspect.document.problem import Path
 from kvinspect.engine.catalogue import versions
 from kvinspect.engine.releases import Release, release
 from kvinspect.engine.runners import choose
-from kvinspect.engine.specs import AttentionSpec, MambaSpec, UniformTypeSpecs
+from kvinspect.engine.specs import AttentionSpec, MambaSpec
 from kvinspect.lint.rule import ERROR, Found, Rule
 from kvinspect.lint.rules._shared import GROUPS, attends_both_ways
 from kvinspect.lint.subject import Subject
@@ -116,11 +116,13 @@ def _states_under_kv_first(subject: Subject) -> Fault | None:
     cache = subject.cache
     if cache is None or cache.release.hybrid_step or cache.release.page_aligned_step:
         return None
+    home = {layer: group for group in cache.groups for layer in group.layer_names}
     for kind in subject.kinds:
-        groups = dict.fromkeys(kind[0].shared_by, subject.document.groups)
-        specs = [_spec(subject, layer) for layer in groups]
+        if not (kind[0].conflict and 1 in kind[0].block_dims):
+            continue
+        specs = [home[layer].spec_of(layer) for layer in kind[0].shared_by if layer in home]
         mixed = any(isinstance(s, MambaSpec) for s in specs) and any(isinstance(s, AttentionSpec) for s in specs)
-        if mixed and kind[0].conflict and 1 in kind[0].block_dims:
+        if mixed:
             text = "state-space pages under a K/V-first view: block i of the one is not block i of the other"
             return Fault(subject.entry(kind[0].conflict.layers[0]), text)
     return None
@@ -136,13 +138,6 @@ def _claimed_mm_prefix(subject: Subject) -> Fault | None:
                 f"{group.backend.name} says that it attends both ways and reads no range, so that image tokens attend"
             )
             return Fault(subject.entry(group.layer_names[0]), f"{text} causally without a word; take TRITON_ATTN")
-    return None
-
-
-def _spec(subject: Subject, layer: str) -> object:
-    for group in subject.cache.groups if subject.cache else ():
-        if layer in group.layer_names:
-            return group.spec.by_layer[layer] if isinstance(group.spec, UniformTypeSpecs) else group.spec
     return None
 
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from kvinspect.engine.answer import AlignAnswer, TensorAnswer
 from kvinspect.engine.verdict import sentence
 from kvinspect.report.fold import title_of
-from kvinspect.report.map.scene import Scene, scene
+from kvinspect.report.map.scene import Scene, drawn, scene
 from kvinspect.report.map.terminal import needed_widths, picture
 from kvinspect.report.page import Heading, Page, Paragraph, Picture, Span, spans
 
@@ -19,13 +19,19 @@ OFF_TERMINAL = 120
 def page(answer: AlignAnswer, tensor: TensorAnswer, layers: Sequence[str], blocks: int, width: int | None) -> Page:
     """The page of one allocation, with as many of the `blocks` as the width has room for."""
     columns = width or OFF_TERMINAL
-    drawing, drawn = _fitting(answer, tensor, layers, blocks, columns)
-    verdict = sentence(tensor)
-    why = f"Why: {tensor.why}." + (f" {verdict[0].upper()}{verdict[1:]}." if verdict else "")
+    chosen = drawn(answer, tensor, layers)
+    drawing, count = _fitting(answer, tensor, chosen, blocks, columns)
     title = spans(Span(title_of(answer.setting.source), "strong"), f"   {drawing.title}")
-    left = f"{drawn:,} of {len(layers):,} layers, as many as fit; --layer picks others, and -o FILE.svg draws all."
-    note = [Paragraph(spans(Span(left, "dim")))] if drawn < len(layers) else []
-    return Page((Heading(title), picture(drawing, columns), *note, Paragraph(spans(why))))
+    more = "all" if len(chosen) == len(layers) else f"{len(chosen):,}"
+    left = f"{count:,} of {len(layers):,} layers, as many as fit; --layer picks others, and -o FILE.svg draws {more}."
+    note = [Paragraph(spans(Span(left, "dim")))] if count < len(layers) else []
+    return Page((Heading(title), picture(drawing, columns), *note, Paragraph(spans(f"Why: {reason(tensor)}"))))
+
+
+def reason(tensor: TensorAnswer) -> str:
+    """Why the engine decided so about an allocation, and what soundness means for it, as sentences."""
+    verdict = sentence(tensor)
+    return f"{tensor.why}." + (f" {verdict[0].upper()}{verdict[1:]}." if verdict else "")
 
 
 def _fitting(

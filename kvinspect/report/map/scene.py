@@ -6,12 +6,15 @@ of the axis.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
-from itertools import pairwise
+from itertools import accumulate, pairwise
+from operator import attrgetter
 from typing import NamedTuple
 
 from kvinspect.document.fold import fold_names
+from kvinspect.document.limits import MAX_BARS
 from kvinspect.engine.answer import AlignAnswer, LayerAnswer, TensorAnswer
 from kvinspect.engine.reshape import LayerView
 from kvinspect.engine.soundness import Conflict, pattern
@@ -36,7 +39,7 @@ class Cell(NamedTuple):
     end: int
     scattered: bool
     meets: tuple[str, ...]
-    """Other blocks of other layers on these bytes, in words; empty where there are none."""
+    """Other blocks on these bytes, in words; empty where there are none."""
 
     @property
     def label(self) -> str:
@@ -80,8 +83,8 @@ class Scene(NamedTuple):
 
     def span(self, cell: Cell) -> tuple[int, int]:
         """The columns [first, last) that a cell covers."""
-        covered = [i for i, column in enumerate(self.columns) if cell.start <= column.start < cell.end]
-        return (covered[0], covered[-1] + 1) if covered else (0, 0)
+        first, end = (bisect_left(self.columns, at, key=attrgetter("start")) for at in (cell.start, cell.end))
+        return (first, end) if first < end else (0, 0)
 
 
 def scene(
@@ -92,8 +95,10 @@ def scene(
     only: Sequence[int] | None = None,
 ) -> Scene:
     """The picture of a tensor's allocation: of all layers on it or of some, of a few blocks or of `only` those."""
-    rows = [row for row in _on_allocation(answer, tensor) if layers is None or row.layer_name in layers]
+    wanted = None if layers is None else set(layers)
+    every = [row for row in _on_allocation(answer, tensor) if wanted is None or row.layer_name in wanted]
     conflict = tensor.conflict or tensor.conflict_before
+    rows = _few(every, conflict)
     num_blocks = answer.setting.num_blocks
     shown = tuple(only) if only is not None else _shown(num_blocks, few, conflict)
     after = {row.layer_name: row.view for row in rows if row.view}
@@ -101,7 +106,29 @@ def scene(
     moments = [("", after)] if before == after else [("before the alignment", before), ("after the alignment", after)]
     panels = tuple(Panel(moment, _bars(rows, views, num_blocks, shown)) for moment, views in moments)
     columns = _axis([cell for panel in panels for bar in panel.bars for cell in bar.cells], tensor.size)
-    return Scene(_title(tensor, num_blocks), tensor.size, num_blocks, shown, columns, panels, conflict)
+    title = _title(tensor, num_blocks) + (f" · {len(rows):,} of {len(every):,} layers" if rows != every else "")
+    return Scene(title, tensor.size, num_blocks, shown, columns, panels, conflict)
+
+
+def drawn(answer: AlignAnswer, tensor: TensorAnswer, layers: Sequence[str]) -> list[str]:
+    """Those of some layers that a picture of all of them has."""
+    wanted = set(layers)
+    rows = [row for row in _on_allocation(answer, tensor) if row.layer_name in wanted]
+    return [row.layer_name for row in _few(rows, tensor.conflict or tensor.conflict_before)]
+
+
+def _few(rows: list[LayerAnswer], conflict: Conflict | None) -> list[LayerAnswer]:
+    """The layers of at most MAX_BARS views: those of the conflict, the first ones and the last."""
+    bars: dict[object, list[LayerAnswer]] = {}
+    for row in rows:
+        bars.setdefault((row.backend, row.view, row.before), []).append(row)
+    if len(bars) <= MAX_BARS:
+        return rows
+    at_odds = set(conflict.layers if conflict else ())
+    first = [key for key, members in bars.items() if any(row.layer_name in at_odds for row in members)]
+    keys = dict.fromkeys([*first, list(bars)[-1], *bars])
+    kept = {row.layer_name for key in list(keys)[:MAX_BARS] for row in bars[key]}
+    return [row for row in rows if row.layer_name in kept]
 
 
 def matching(answer: AlignAnswer, tensor: TensorAnswer, pattern: str | None) -> list[str]:
@@ -176,10 +203,8 @@ def _parts(view: LayerView, num_blocks: int) -> list[tuple[str, BlockBytes]]:
 
 
 def _meets(block: int, start: int, end: int, me: str, patterns: Mapping[str, tuple[BlockBytes, ...]]) -> Iterable[str]:
-    """Blocks of other layers than `block` on the bytes, in words."""
+    """Other blocks than `block` on the bytes, of other layers and of the same, in words."""
     for layer, covered in patterns.items():
-        if layer == me:
-            continue
         for touched in (blocks for one in covered for blocks in one.blocks_on(start, end)):
             strange = [b for b in (touched[0], touched[-1]) if b != block] or [b for b in touched[:3] if b != block]
             if strange:
@@ -190,8 +215,10 @@ def _meets(block: int, start: int, end: int, me: str, patterns: Mapping[str, tup
 def _axis(cells: Sequence[Cell], size: int) -> tuple[Column, ...]:
     """The stretches between the bounds of all cells; what lies under no cell is hidden."""
     bounds = sorted({0, size, *(c.start for c in cells), *(c.end for c in cells)})
-    columns: list[Column] = []
-    for start, end in pairwise(bounds):
-        hidden = not any(cell.start <= start < cell.end and not cell.scattered for cell in cells)
-        columns.append(Column(start, end, hidden))
-    return tuple(columns)
+    begins = [0] * (len(bounds) + 1)
+    for cell in cells:
+        if not cell.scattered:
+            begins[bisect_left(bounds, cell.start)] += 1
+            begins[bisect_left(bounds, cell.end)] -= 1
+    covered = accumulate(begins)
+    return tuple(Column(*pair, hidden=not count) for pair, count in zip(pairwise(bounds), covered, strict=False))
