@@ -81,6 +81,7 @@ class _Overlay:
         return found
 
     def conflicts(self) -> dict[int, Conflict]:
+        """Tensor → its smallest counterexample. Raises Intricate."""
         suspects: dict[Family, None] = {}
         for first, second in self._near(self.families):
             if self._met(first, second):
@@ -164,6 +165,7 @@ class _Overlay:
         return own, its
 
     def touching(self) -> set[int]:
+        """The tensors whose layers share a byte with a layer of another. Raises Intricate."""
         places = [{layer.tensor for layer in layers} for begins in self.at.values() for layers in begins.values()]
         touched = {tensor for tensors in places if len(tensors) > 1 for tensor in tensors}
         if touched.issuperset(set().union(*places)) or not self._any_touch():

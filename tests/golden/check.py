@@ -1,7 +1,8 @@
 """Compares kvinspect with the engine's own answers: `python tests/golden/check.py [KIND] [FILE…]`.
 
 Without a file all answers of the kind are compared that are kept under `answers/`, without a kind all kinds. A file
-holds one case a line, plain or packed with xz. Ends with 1 where a case differs.
+holds one case a line, plain or packed with xz. Ends with 1 where a case differs for none of the reasons of
+`tests/conformance/intended.py`.
 """
 
 import argparse
@@ -14,6 +15,7 @@ import sys
 sys.path[:0] = [str(pathlib.Path(__file__).parents[1]), str(pathlib.Path(__file__).parents[2])]
 
 import kvinspect  # noqa: E402
+from conformance.intended import reason_of  # noqa: E402
 from golden import FOLDER  # noqa: E402
 from golden.cases import differences  # noqa: E402
 
@@ -31,24 +33,29 @@ def kind_of(path):
     return next(kind for kind in KINDS if path.name.startswith(kind))
 
 
-def difference_of(kind, case):
-    """How a case differs, "" where it does not."""
+def outcome(kind, case):
+    """(equal, intended or differ; how the case differs)."""
     try:
         rows = differences(kind, case)
     except kvinspect.DocumentError as error:
-        return str(error)
-    return "; ".join(f"{path}: engine {theirs!r}, kvinspect {ours!r}" for path, theirs, ours in rows[:3])
+        return "differ", str(error)
+    reason = reason_of(kind, case["document"], rows) if rows and "document" in case else None
+    if reason:
+        return "intended", reason
+    said = "; ".join(f"{path}: engine {theirs!r}, kvinspect {ours!r}" for path, theirs, ours in rows[:3])
+    return "differ" if rows else "equal", said
 
 
 def compared(kind, path, shown):
     """Whether every case of a file is equal; prints the counts and the first differences."""
     found = collections.Counter()
     for number, case in enumerate(cases(path), 1):
-        said = difference_of(kind, case)
-        found["differ" if said else "equal"] += 1
-        if said and found["differ"] <= shown:
+        word, said = outcome(kind, case)
+        found[word] += 1
+        if said and found[word] <= shown:
             print(f"{path.name}:{number} [{case.get('category') or case.get('id')}] {said[:500]}")
-    print(f"{path.name}: {found['equal']} equal, {found['differ']} differ")
+    intended = f", {found['intended']} intended" if found["intended"] else ""
+    print(f"{path.name}: {found['equal']} equal{intended}, {found['differ']} differ")
     return not found["differ"]
 
 
