@@ -14,6 +14,7 @@ _0_25 = _0_27._replace(
     quantised_by_flash_attention=((3, 9),),
     version_by_head=False,
     large_head_of_flash_attention_4=192,
+    exaone_moe_windows=("sliding_window",),
 )
 _0_28 = _0_27._replace(
     hybrids_cache_prefixes=True,
@@ -31,6 +32,7 @@ _0_33 = _0_30._replace(
     names_of_modules=True,
     states_checkpoint=True,
     intervals_of_qwen3_next=True,
+    exaone_moe_windows=("sliding_windows", "sliding_window"),
 )
 _RULES = {
     "0.25": _0_25._replace(latent_is_quantised=False),

@@ -55,6 +55,8 @@ class Rules(NamedTuple):
     """Whether a window's block is as long as the page of the other layers allows, not the shortest."""
     cohere_window_counts_itself: bool = False
     """Whether a window of Cohere's has its own token beside those that the configuration counts."""
+    exaone_moe_windows: tuple[str, ...] = ("sliding_windows",)
+    """Keys that tell the windows of K-EXAONE's layers, of which the first that is there counts."""
     short_conv: str = "conv"
     """What LFM 2 calls its convolutions."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kvinspect.models.families import deepseek_v4, kimi_linear, latent, nemotron_h
+from kvinspect.models.families.heads_apart import exaone_moe_window
 from kvinspect.models.here import Here
 from kvinspect.models.layers import Attention, Layer
 
@@ -46,7 +47,8 @@ def _layer(here: Here, index: int) -> Iterator[Layer]:
         yield from latent.latent(here, f"model.layers.{named}.self_attn", number)
     else:
         name = _heads_name(here, index, number)
-        yield Attention(here.named(name), number, text.heads, text.kv_heads, text.head_dim)
+        window = exaone_moe_window(here, index, "mtp_") if here.cls == "ExaoneMoeMTP" else None
+        yield Attention(here.named(name), number, text.heads, text.kv_heads, text.head_dim, sliding_window=window)
 
 
 def _heads_name(here: Here, index: int, number: int) -> str:

@@ -77,14 +77,25 @@ def _laguna(here: Here) -> Iterator[Layer]:
 
 
 def _exaone_moe(here: Here) -> Iterator[Layer]:
-    """Windows from a list, but none on layers with full attention."""
-    text = here.text
-    windows = text.maybe_counts("sliding_windows", text.layers)
-    kinds = text.layer_types() or ()
     for layer in here.decoder():
-        i = layer.number or 0
-        window = windows[i] if windows and (not kinds or kinds[i] != "full_attention") else None
-        yield layer._replace(sliding_window=window or None)
+        yield layer._replace(sliding_window=exaone_moe_window(here, layer.number or 0))
+
+
+def exaone_moe_window(here: Here, index: int, mtp: str = "") -> int | None:
+    """The window of a K-EXAONE layer, in tokens; of a draft layer by the keys that begin with `mtp`.
+
+    Raises DocumentError where no key tells the window of a layer that is not `full_attention`.
+    """
+    text, keys = here.text, here.rules.exaone_moe_windows
+    own = mtp + "layer_types"
+    kinds = text.words(own) if mtp and own in text else text.layer_types() or ()
+    if not kinds or index >= len(kinds) or kinds[index] == "full_attention":
+        return None
+    key = next((key for key in (mtp + keys[0], *keys) if key in text), keys[0])
+    windows = text.maybe_counts(key, index + 1) if text.is_list(key) or key not in text else [text.tokens(key, least=0)]
+    if not windows:
+        text.refuse(key, f"vLLM {here.setting.release.version} has the windows of this model's layers from it alone")
+    return windows[index if len(windows) > index else 0] or None
 
 
 def _step3p5(here: Here) -> Iterator[Layer]:
