@@ -41,9 +41,10 @@ _RULES = {
     "0.28": _0_28,
     "0.29": _0_29,
     "0.30": _0_30,
+    "0.33": _0_33,
 }
 
 
 def rules(release: str) -> Rules:
-    """The rules of a release by its major and minor number."""
-    return _RULES.get(release, _0_33)
+    """The rules of a release by its major and minor number. Raises KeyError for one that is not there."""
+    return _RULES[release]

@@ -7,6 +7,7 @@ import pytest
 import kvinspect
 from kvinspect.engine import catalogue, releases
 from kvinspect.engine.catalogue import versions
+from kvinspect.models.releases import rules
 from kvinspect.planning.steps import steps_of
 
 ROOM = pathlib.Path(kvinspect.__file__).parent
@@ -27,6 +28,12 @@ def test_each_version_has_its_steps(version, runner):
     assert release.version == version
     assert release.catalogue is catalogue.read(version)
     assert steps_of(release).release is release
+    assert rules(release.name)
+
+
+def test_no_release_stands_in_for_one_that_is_missing():
+    with pytest.raises(KeyError):
+        rules("0.99")
 
 
 def test_a_release_that_is_not_there_is_refused():
