@@ -75,9 +75,14 @@ for call in calls:
 json.dump(found, sys.stdout)
 """
 
-    def printed(calls):
+    def printed(calls, cwd=ROOT):
         done = subprocess.run(
-            [sys.executable, "-c", code, json.dumps(calls)], capture_output=True, text=True, cwd=ROOT, check=True
+            [sys.executable, "-c", code, json.dumps(calls)],
+            capture_output=True,
+            text=True,
+            cwd=cwd,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            check=True,
         )
         return json.loads(done.stdout)
 
@@ -97,18 +102,18 @@ def test_no_command_reaches_a_runner_in_any_format_of_any_command(printed, tmp_p
             assert not RAW.search(text), (label, text)
 
 
-def test_no_command_reaches_a_runner_from_a_call(printed):
+def test_no_command_reaches_a_runner_from_a_call(printed, tmp_path):
     words = list(COMMANDS.values())
     calls = [
         [command, word] for command in ("align", "map", "lint", "rule", "plan", "doctor", "diff") for word in words
     ]
     calls += [
-        ["align", "configs/llama-3.1-8b.yaml", option, word]
+        ["align", str(ROOT / "configs/llama-3.1-8b.yaml"), option, word]
         for option in ("--engine", "--layer", "--device", "-f", "-o")
         for word in words
     ]
     calls += [["--" + word] for word in words]
-    for call, (code, out, err) in zip(calls, printed(calls), strict=True):
+    for call, (code, out, err) in zip(calls, printed(calls, tmp_path), strict=True):
         assert code in (0, 1, 2, 3), (call, err)
         for text in (out, err):
             assert not LOOKS_LIKE_A_COMMAND.search(text), (call, text)
