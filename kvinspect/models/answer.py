@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from kvinspect.document.words import KIND_OF_WORD
-from kvinspect.engine.backends import Backends
+from kvinspect.engine.backends import Backend, Backends, from_catalogue
 from kvinspect.engine.refusal import Refused
 from kvinspect.models.inner_backends import INNER, as_document
 from kvinspect.models.rules import Rules
@@ -38,17 +38,24 @@ class SpecsAnswer(NamedTuple):
         """The layout of the whole cache, None where the release has none or the backends do not agree on one."""
         setting = self.setting
         steps = steps_of(setting.release)
-        known = Backends(setting.release.catalogue, {}, setting.situation.facts())
-        attention = [
-            layer for layer in self.layers if layer.spec.kind != "mamba" and layer.backend.backend not in INNER
-        ]
-        backends = {layer.name: known.named(layer.backend.backend, ()) for layer in attention}
+        attention = [layer for layer in self.layers if layer.spec.kind != "mamba"]
+        made = self._backends({layer.backend.backend for layer in attention})
+        backends = {layer.name: made[layer.backend.backend] for layer in attention}
         inputs = Inputs({layer.name: layer.spec for layer in self.layers}, (), (), backends)
         try:
             found = steps.layout(inputs, None, steps)
         except Refused:
             return None
         return found.layout.name if found else None
+
+    def _backends(self, names: Iterable[str]) -> dict[str, Backend]:
+        """Name → what a backend of the release, or one that a model's classes bring along, answers."""
+        setting = self.setting
+        facts = setting.situation.facts()
+        known = Backends(setting.release.catalogue, {}, facts)
+        return {
+            name: from_catalogue(name, INNER[name], facts) if name in INNER else known.named(name, ()) for name in names
+        }
 
     def to_dict(self) -> dict[str, Any]:
         """The answer as plain values. Sizes in tokens and bytes; alike neighbours share a row."""

@@ -301,6 +301,7 @@ def _kind(layer: Attention, window: int | None) -> str:
 
 UNUSED = {
     "is_draft": False,
+    "bounded_replay": False,
     "is_index_group_leader": False,
     "cache_role": "sparse",
     "dcp_sharded": False,

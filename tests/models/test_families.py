@@ -120,6 +120,26 @@ class TestDeepseekV4:
         with pytest.raises(kvinspect.DocumentError, match="fp8 only"):
             asked(self.MODEL)
 
+    @pytest.mark.parametrize("engine", ["0.30.0", "0.33.0"])
+    def test_fp8_is_taken_where_nobody_says_which(self, engine):
+        found = asked(self.MODEL, engine=engine)
+        assert found.to_dict()["cache_dtype"] == "fp8_ds_mla"
+        assert found.to_dict() == asked(self.MODEL, engine=engine, kv_cache_dtype="fp8").to_dict()
+        with pytest.raises(kvinspect.DocumentError, match="fp8 only"):
+            asked(self.MODEL, engine=engine, kv_cache_dtype="bfloat16")
+
+    @pytest.mark.parametrize("engine", ["0.29.0", "0.33.0"])
+    def test_its_index_wants_the_layers_inside_each_block(self, engine):
+        found = asked(self.MODEL, engine=engine, kv_cache_dtype="fp8")
+        plan = kvinspect.plan(found.to_planning_document([10**9])).to_dict()
+        assert found.layout == plan["kv_cache_layout"] == "BLHNC"
+        assert plan["error"] is None
+        assert plan["num_blocks"] > 0
+
+    def test_windows_are_not_replayed(self):
+        window = spec_of(self.MODEL, "model.layers.0.attn.swa_cache", engine="0.33.0")
+        assert window["bounded_replay"] is False
+
     def test_ratios_that_no_compressor_has(self):
         with pytest.raises(kvinspect.DocumentError, match="compress_ratios"):
             asked({**self.MODEL, "compress_ratios": [0, 4, 8, 4]}, kv_cache_dtype="fp8")

@@ -64,6 +64,8 @@ def model_config(document):
         get_head_size=lambda: head_size,
         is_diffusion=False,
         is_hybrid=False,
+        is_mm_prefix_lm=False,
+        rswa_window=None,
         use_mla=False,
         supports_kv_cache_grouping=False,
         hf_config=Part(_of="hf_config", model_type=asked.get("model_type", "made-up")),

@@ -3,6 +3,7 @@
 import dataclasses
 import enum
 import importlib
+import importlib.util
 import os
 import sys
 import types
@@ -17,6 +18,7 @@ from bridge import cache
 
 OPERATORS = {
     "_C", "_moe_C", "_C_cache_ops", "_C_custom_ar", "_C_cuda_utils", "_rocm_C", "_vllm_fa2_C", "_vllm_fa3_C",
+    "_flashkda_C",
 }  # fmt: skip
 PACKAGES = ("torchvision", "cv2", "PyNvVideoCodec", "flashinfer", "tilelang")
 """Packages that are installed beside vLLM on a machine with a GPU, and hollow here."""
@@ -148,15 +150,25 @@ def torch_sees(capability):
             setattr(owner, name, value)
 
 
+THERE = {
+    "has_deep_gemm": ("utils.import_utils", "model_executor.layers.sparse_attn_indexer"),
+    "is_deep_gemm_supported": ("utils.import_utils", "model_executor.layers.sparse_attn_indexer"),
+    "has_flashinfer_sm90_nope_mla": ("utils.flashinfer", "v1.attention.backends.mla.flashinfer_mla_sparse_sm90"),
+}
+"""What asks for kernels of packages that are hollow here, and that vLLM requires in a version that has them → homes."""
+
+
 def helpers():
     """Helpers of vLLM's that start a process, or ask for a kernel or a buffer of the device."""
     importlib.import_module("vllm.model_executor.models.registry")._run_in_subprocess = lambda function: function()
-    yes = ("has_deep_gemm", "is_deep_gemm_supported")
-    for home in ("utils.import_utils", "model_executor.layers.sparse_attn_indexer"):
-        module = importlib.import_module(f"vllm.{home}")
-        for name in yes:
+    for name, homes in THERE.items():
+        for home in homes:
+            module = importlib.import_module(f"vllm.{home}") if importlib.util.find_spec(f"vllm.{home}") else None
             if hasattr(module, name):
                 setattr(module, name, lambda *a, **k: True)
+    norm = getattr(importlib.import_module("vllm.model_executor.models.vision"), "FusedInputNorm", None)
+    if norm is not None:  # it reads a processor's file, which lies beside a real model's config.json
+        norm.from_model_config = classmethod(lambda cls, *a, **k: cls.identity())
     flashinfer = importlib.import_module("vllm.v1.attention.backends.flashinfer")
     for name in ("_get_multi_ctas_kv_counter_buffer", "_get_trtllm_workspace_buffer"):
         if hasattr(flashinfer, name):
