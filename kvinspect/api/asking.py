@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from kvinspect.document.document import Document
+from kvinspect.document.files import is_file
 from kvinspect.document.load import from_source
 from kvinspect.document.problem import DocumentError, Problem
 from kvinspect.document.source import Source, read_source
@@ -54,7 +55,7 @@ KINDS = {"model": "model's config.json", "serve": "`vllm serve` file"}
 
 def is_model_folder(name: str | pathlib.Path) -> bool:
     """Whether a folder is a model's."""
-    return (pathlib.Path(name) / "config.json").is_file()
+    return is_file(pathlib.Path(name) / "config.json")
 
 
 def _another(name: str, what: str) -> DocumentError:

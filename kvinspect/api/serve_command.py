@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from kvinspect.api.asking import release_of
 from kvinspect.document.document import Document
+from kvinspect.document.files import is_file
 from kvinspect.document.load import from_source
 from kvinspect.document.problem import DocumentError, Problem
 from kvinspect.document.source import Source, read_source
@@ -92,7 +93,7 @@ def _with_words(arguments: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _of_name(name: str, known: Flags, arguments: dict[str, Any], file: Source | None) -> ServeCommand:
-    if name == "-" or pathlib.Path(name).is_file():
+    if name == "-" or is_file(name):
         source = read_source(name)
         kind = kind_of(source.value, name)
         if kind == "document":

@@ -20,7 +20,7 @@ def read_bounded(path: str | pathlib.Path, limit: int, what: str = "text", *, pi
     """
     label = printable(path)
     try:
-        with _opened(path, pipes) as file:
+        with opened(path, pipes) as file:
             # A sparse file of gigabytes is refused by its size, unread.
             is_larger = os.fstat(file.fileno()).st_size > limit
             data = b"" if is_larger else file.read(limit + 1)
@@ -29,6 +29,16 @@ def read_bounded(path: str | pathlib.Path, limit: int, what: str = "text", *, pi
     if is_larger or len(data) > limit:
         raise too_large(label, limit, what)
     return data
+
+
+def is_file(path: str | pathlib.Path) -> bool:
+    """Whether there is a file of that name; False as well for a name that no system takes (pathlib raises there)."""
+    return os.path.isfile(path)
+
+
+def is_folder(path: str | pathlib.Path) -> bool:
+    """The same of a folder."""
+    return os.path.isdir(path)
 
 
 def leads_out(path: str | pathlib.Path, folder: str | pathlib.Path) -> bool:
@@ -84,7 +94,8 @@ def too_large(label: str, limit: int, what: str) -> DocumentError:
     return DocumentError([Problem((), expected=expected, found="more", kind="limit", source=label)])
 
 
-def _opened(path: str | pathlib.Path, pipes: bool) -> BinaryIO:
+def opened(path: str | pathlib.Path, pipes: bool = False) -> BinaryIO:
+    """Return an open file, noted as an input. Raises OSError, or ValueError for a folder, a device or a pipe."""
     # Without O_NONBLOCK a pipe is waited for until somebody writes to it.
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
     try:

@@ -71,3 +71,12 @@ MAX_GROUPS = 512
 
 MAX_BARS = 40
 """Views in a picture of an allocation; of more, those of a conflict, the first ones and the last are drawn."""
+
+MAX_WEIGHT_INDEX_BYTES = 32 * 1024 * 1024
+"""Of an index of weights; the largest public ones have 13 MB. Its total is searched for, nothing is parsed."""
+
+MAX_WEIGHT_HEADERS = 32 * 1024 * 1024
+"""Bytes of the headers of a folder's safetensors files, all together."""
+
+MAX_WEIGHT_FILES = 2_000
+"""Safetensors files of a folder; the largest public models have a few hundred."""

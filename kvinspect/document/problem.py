@@ -113,4 +113,9 @@ def shown(value: object) -> str:
         text = json.dumps(value, ensure_ascii=False, default=str)
     except (TypeError, ValueError, RecursionError):
         text = type(value).__name__
-    return text if len(text) <= 60 else f"{text[:56]} …"
+    return shortened(text, 60)
+
+
+def shortened(text: str, most: int = 200) -> str:
+    """A text of a file or a call as a message has room for it."""
+    return text if len(text) <= most else f"{text[: most - 4]} …"

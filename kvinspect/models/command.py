@@ -20,6 +20,9 @@ from kvinspect.models.given import OBJECTS, SOURCE, json_of
 LEVELS = ("0", "1", "2", "3")
 """What `-O` takes."""
 
+MODEL = "model"
+"""The flag that names the model: text, whatever it looks like."""
+
 OURS = ("num-speculative-tokens",)
 """Names that people use and no release has: what stands in `--speculative-config`."""
 
@@ -114,7 +117,7 @@ def _of_key(name: str, text: str) -> Any:
 
 def _typed(name: str, facts: Mapping[str, Any], text: str) -> Any:
     """JSON where it is that, else the text. Raises DocumentError for broken JSON of a flag that takes nothing else."""
-    if not text.lstrip().startswith(("{", "[")):
+    if name == MODEL or not text.lstrip().startswith(("{", "[")):
         return text
     try:
         return json_of(name, text)
@@ -137,6 +140,10 @@ def read_file(source: Source, flags: Flags) -> dict[str, Any]:
             problems.append(
                 source.place(Problem((key,), message=message, nearest=near, kind="unknown-key", at_key=True))
             )
+            continue
+        if name == MODEL and isinstance(value, (bool, list, dict)):
+            named = Problem((key,), expected="the path or the hub id of a model", found=shown(value))
+            problems.append(source.place(named))
             continue
         try:
             for said in _said(name, facts or {}, value, flags):

@@ -6,7 +6,7 @@ import pathlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from kvinspect.document.files import leads_out
+from kvinspect.document.files import is_file, is_folder, leads_out
 from kvinspect.document.problem import DocumentError, Problem, shown
 from kvinspect.document.source import Source, read_source
 from kvinspect.models.fields import Fields
@@ -79,9 +79,9 @@ def load_model(origin: Origin, inside: str | pathlib.Path | None = None) -> Mode
         return _checked(read_source(file, loose=loose, private=private))
 
     path = pathlib.Path(origin)
-    if path.is_dir():
+    if is_folder(path):
         beside = path / "hf_quant_config.json"
-        quantization = read(beside) if beside.is_file() else None
+        quantization = read(beside) if is_file(beside) else None
         return Model(read(path / "config.json"), quantization)
     return Model(read(path, loose=True))
 

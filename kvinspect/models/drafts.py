@@ -5,7 +5,7 @@ Which draft a target of a model type has is `SpeculativeConfig.hf_config_overrid
 
 from __future__ import annotations
 
-import pathlib
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
@@ -69,7 +69,7 @@ def left_out(here: Here) -> str:
 
 def is_readable(name: str | None) -> bool:
     """Whether a draft is a folder or file that is there."""
-    return bool(name) and pathlib.Path(str(name)).exists()
+    return bool(name) and os.path.exists(str(name))
 
 
 def _shipped(here: Here) -> Iterator[Layer]:

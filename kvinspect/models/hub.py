@@ -6,6 +6,9 @@ import os
 import pathlib
 import re
 
+from kvinspect.document.files import is_file, is_folder
+from kvinspect.document.problem import shortened
+
 CONFIG = "config.json"
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 
@@ -21,14 +24,14 @@ def located(name: str, folder: pathlib.Path | None = None, named_by: str = "") -
     only the command line may cause network access. Raises NotFound.
     """
     for path in (pathlib.Path(name), *([folder / name] if folder else [])):
-        if path.is_dir():
-            if not (path / CONFIG).is_file():
+        if is_folder(path):
+            if not is_file(path / CONFIG):
                 raise NotFound(f"the folder {name} has no {CONFIG}")
             return path / CONFIG
-        if path.is_file():
+        if is_file(path):
             return path
     if not _HUB_ID.fullmatch(name):
-        raise NotFound(f"there is no file or folder {name}")
+        raise NotFound(f"there is no file or folder {shortened(name)}")
     if named_by:
         raise NotFound(
             f"{name}, the model of {named_by}, is not found locally, and only a model on the command line is fetched "
@@ -40,8 +43,8 @@ def located(name: str, folder: pathlib.Path | None = None, named_by: str = "") -
 def here(name: str, beside: str) -> pathlib.Path | None:
     """The config.json that a name stands for on this machine, looked up beside a file as well; None where it is not."""
     for path in (pathlib.Path(name), pathlib.Path(beside).parent / name) if name else ():
-        found = path / CONFIG if path.is_dir() else path
-        if found.is_file() and found.suffix == ".json":
+        found = path / CONFIG if is_folder(path) else path
+        if is_file(found) and found.suffix == ".json":
             return found
     return None
 

@@ -1,16 +1,21 @@
-"""How many bytes a model's weights take, read off the files in its folder without reading a weight."""
+"""How many bytes a model's weights take, read off the files in its folder without reading a weight.
+
+Nothing is parsed: patterns find the numbers in one pass, however the JSON around them is nested.
+"""
 
 from __future__ import annotations
 
-import json
 import pathlib
+import re
+from itertools import islice
 from typing import NamedTuple
 
-from kvinspect.output import inputs
+from kvinspect.document.files import is_file, opened
+from kvinspect.document.limits import MAX_WEIGHT_FILES, MAX_WEIGHT_HEADERS, MAX_WEIGHT_INDEX_BYTES
 
 INDEX = "model.safetensors.index.json"
-MAX_HEADER = 100_000_000
-"""Bytes; the format's own bound for a header."""
+_TOTAL = re.compile(rb'"metadata"\s*:\s*\{[^{}]*"total_size"\s*:\s*(\d{1,18})(?:\.\d{1,9})?\s*[,}]')
+_END = re.compile(rb'"data_offsets"\s*:\s*\[\s*\d{1,18}\s*,\s*(\d{1,18})\s*\]')
 
 
 class Weights(NamedTuple):
@@ -23,42 +28,55 @@ class Weights(NamedTuple):
 def weights_of(folder: pathlib.Path) -> Weights | None:
     """The weights in a folder: of an index the total that it names, else what the files' headers add up to.
 
-    None where there is neither. Raises ValueError where a header is none.
+    None where there is neither. Raises ValueError where a header is none, or where a limit is passed.
     """
     index = folder / INDEX
-    if index.is_file():
+    if is_file(index):
         total = _total(index)
         if total is not None:
             return Weights(total, INDEX)
-    files = sorted(folder.glob("*.safetensors"))
+    files = sorted(islice(folder.glob("*.safetensors"), MAX_WEIGHT_FILES + 1))
     if not files:
         return None
+    if len(files) > MAX_WEIGHT_FILES:
+        raise ValueError(f"expected at most {MAX_WEIGHT_FILES} safetensors files in a folder, found more")
     name = files[0].name if len(files) == 1 else f"{len(files)} safetensors files"
-    return Weights(sum(_data_bytes(file) for file in files), f"the header of {name}")
+    size, left = 0, MAX_WEIGHT_HEADERS
+    for file in files:
+        header = _header(file, left)
+        size, left = size + _data_bytes(file.name, header), left - len(header)
+    return Weights(size, f"the header of {name}")
 
 
 def _total(index: pathlib.Path) -> int | None:
     try:
-        inputs.note(index)
-        total = json.loads(index.read_text(encoding="utf-8"))["metadata"]["total_size"]
-    except (ValueError, KeyError, TypeError):
+        with opened(index) as stream:
+            text = stream.read(MAX_WEIGHT_INDEX_BYTES + 1)
+    except (OSError, ValueError):
         return None
-    return int(total) if isinstance(total, (int, float)) and 0 < total < 1 << 60 else None
+    if len(text) > MAX_WEIGHT_INDEX_BYTES:
+        raise ValueError(f"{INDEX}: expected at most {MAX_WEIGHT_INDEX_BYTES} bytes, found more")
+    found = _TOTAL.search(text)
+    return int(found[1]) or None if found else None
 
 
-def _data_bytes(file: pathlib.Path) -> int:
-    """Bytes of the tensors of a file: where its last one ends."""
-    inputs.note(file)
-    with file.open("rb") as stream:
-        length = int.from_bytes(stream.read(8), "little")
-        if not 2 <= length <= MAX_HEADER:
-            raise ValueError(f"{file.name} is no safetensors file: its header would have {length} bytes")
-        text = stream.read(length)
+def _header(file: pathlib.Path, limit: int) -> bytes:
+    """The text before the tensors. Raises ValueError for a file that has none, or too much of it."""
     try:
-        header = json.loads(text)
-        ends = [int(entry["data_offsets"][1]) for name, entry in header.items() if name != "__metadata__"]
-    except (ValueError, KeyError, TypeError, IndexError, AttributeError):
-        raise ValueError(f"{file.name} is no safetensors file: its header cannot be read") from None
+        with opened(file) as stream:
+            length = int.from_bytes(stream.read(8), "little")
+            if length > limit:
+                raise ValueError(
+                    f"its header would have {length} bytes, and those of a folder have at most {MAX_WEIGHT_HEADERS}"
+                )
+            return stream.read(length)
+    except (OSError, ValueError) as error:
+        raise ValueError(f"{file.name} is no safetensors file: {error}") from None
+
+
+def _data_bytes(name: str, header: bytes) -> int:
+    """Bytes of the tensors of a file: where its last one ends."""
+    ends = [int(found[1]) for found in _END.finditer(header)]
     if not ends:
-        raise ValueError(f"{file.name} holds no tensors")
+        raise ValueError(f"{name} is no safetensors file: its header names no tensors")
     return max(ends)

@@ -166,6 +166,8 @@ def test_a_refusal_ends_with_1_and_writes_no_document(run, tmp_path):
         ((MODEL, *MEMORY, "--sweep", "max_model_len"), "expected NAME=VALUES"),
         ((MODEL, *MEMORY, "--sweep", "max_modle_len=1,2"), "max_model_len"),
         ((MODEL, *MEMORY, "-f", "svg"), "--sweep"),
+        (("n" * 300, *MEMORY), "there is no file or folder nnn"),
+        (("a/" * 3000, *MEMORY), "there is no file or folder a/"),
         ((MODEL, "--available-kv-cache-memory", "1GiB", "--engine", "0.99"), "0.99"),
     ],
 )

@@ -139,3 +139,13 @@ def test_a_dotted_flag_has_a_bounded_number_of_keys():
 def test_broken_json_of_a_file_is_placed():
     with pytest.raises(kvinspect.DocumentError, match=r"serve.yaml:2:15: hf-overrides: not valid JSON"):
         file("block-size: 16\nhf-overrides: '{bad'\n")
+
+
+@pytest.mark.parametrize("value", ["{a: 1}", "{" + "x" * 300 + ": 1}", "[[a]]", "true"])
+def test_a_model_of_a_file_is_a_name(value):
+    with pytest.raises(kvinspect.DocumentError, match=r"serve.yaml:2:\d+: model: expected the path or the hub id"):
+        file(f"block-size: 16\nmodel: {value}\n")
+
+
+def test_a_model_that_looks_like_json_is_a_name():
+    assert read_words(["--model", "{}"], FLAGS).arguments == {"model": "{}"}

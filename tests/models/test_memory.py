@@ -1,6 +1,7 @@
 """Sizes as people write them, weights off file headers, and the estimate."""
 
 import json
+import os
 import struct
 
 import pytest
@@ -50,6 +51,42 @@ def test_a_folder_without_weights_and_a_file_that_is_none(tmp_path):
     assert weights_of(tmp_path) is None
     (tmp_path / "a.safetensors").write_bytes(b"\xff" * 20)
     with pytest.raises(ValueError, match=r"a\.safetensors is no safetensors file"):
+        weights_of(tmp_path)
+
+
+NESTED = b"[" * 100_000
+HEADERS = {
+    "nested": b'{"a": ' + NESTED,
+    "empty": b"{}",
+    "huge numbers": b'{"a": {"data_offsets": [0, ' + b"9" * 5_000 + b"]}}",
+    "another type": b'{"a": {"data_offsets": [0, {}]}}',
+    "escaped": rb'{"__metadata__": {"a": "\"data_offsets\": [0, 1]"}}',
+}
+
+
+@pytest.mark.parametrize("header", HEADERS.values(), ids=HEADERS)
+def test_a_hostile_header_is_none(header, tmp_path):
+    (tmp_path / "a.safetensors").write_bytes(struct.pack("<Q", len(header)) + header)
+    with pytest.raises(ValueError, match=r"a\.safetensors is no safetensors file: its header names no tensors"):
+        weights_of(tmp_path)
+
+
+@pytest.mark.parametrize("text", [NESTED, b'{"metadata": {"total_size": ' + b"9" * 5_000 + b"}}", b"\xff\x00", b""])
+def test_a_hostile_index_is_none(text, tmp_path):
+    (tmp_path / "model.safetensors.index.json").write_bytes(text)
+    safetensors(tmp_path / "a.safetensors", 10)
+    assert weights_of(tmp_path).size == 10
+
+
+def test_files_of_weights_are_read_within_bounds(tmp_path):
+    for name in ("model.safetensors.index.json", "a.safetensors"):
+        (tmp_path / name).write_bytes(struct.pack("<Q", 1 << 30))
+        os.truncate(tmp_path / name, 2 << 30)
+        with pytest.raises(ValueError, match="at most 33554432"):
+            weights_of(tmp_path)
+        (tmp_path / name).unlink()
+    os.mkfifo(tmp_path / "a.safetensors")
+    with pytest.raises(ValueError, match=r"a\.safetensors is no safetensors file: not a regular file"):
         weights_of(tmp_path)
 
 
