@@ -22,7 +22,12 @@ _0_28 = _0_27._replace(
     states_cache_all=False,
     short_conv="short_conv",
 )
-_0_29 = _0_28._replace(short_conv_counts_ahead=True, cohere_window_counts_itself=True, prefix_by_flash_attention=(4,))
+_0_29 = _0_28._replace(
+    short_conv_counts_ahead=True,
+    cohere_window_counts_itself=True,
+    prefix_by_flash_attention=(4,),
+    flash_kda_leaves_states=True,
+)
 _0_30 = _0_29._replace(yarn_scales=False, window_fills_the_page=True, deepseek_v4_is_fp8=True)
 _0_33 = _0_30._replace(
     prefix_by_flash_attention=(3, 4),

@@ -55,6 +55,8 @@ class Rules(NamedTuple):
     """Whether a window's block is as long as the page of the other layers allows, not the shortest."""
     cohere_window_counts_itself: bool = False
     """Whether a window of Cohere's has its own token beside those that the configuration counts."""
+    flash_kda_leaves_states: bool = False
+    """Whether Kimi K3's layers leave states on the way of a prefill where FlashKDA does it."""
     deepseek_v4_is_fp8: bool = False
     """Whether DeepSeek V4 has a cache of fp8 where nobody says which; else one has to ask for it."""
     exaone_moe_windows: tuple[str, ...] = ("sliding_windows",)

@@ -211,6 +211,8 @@ class _Maker(NamedTuple):
 
     def _checkpoints(self, layer: State, size: int) -> tuple[tuple[str, Any], ...]:
         """What a spec says of states that a prefill leaves on its way."""
+        if layer.own_checkpoint is not None:
+            return (("num_prefill_checkpoint_blocks", 1), ("prefill_checkpoint_alignment", layer.own_checkpoint))
         if layer.checkpoint is None or (layer.checkpoint > 1 and not self.all_leave_states):
             return ()
         alignment = size if layer.checkpoint > 1 else layer.checkpoint

@@ -8,6 +8,7 @@ import golden
 import kvinspect
 from conformance import suite, table
 from conformance.compare import judged
+from conformance.documents import models
 from conformance.documents.chooser import strategy
 from conformance.facts import EVERYWHERE, facts
 from conformance.intended import reason_of
@@ -39,6 +40,17 @@ def test_most_documents_are_answered_and_not_found_wrong(release, command):
         except kvinspect.DocumentError:
             outcomes["wrong"] += 1
     assert outcomes["answered"] >= 0.7 * len(documents)
+
+
+def test_models_that_hang_on_transformers_are_drawn_where_a_release_says_which():
+    before, after = models.configurations("0.30.0"), models.configurations("0.33.0")
+    assert len(after) - len(before) == sum(first is not None for first in models.BY_TRANSFORMERS.values())
+
+
+def test_lists_with_an_entry_for_each_layer_are_cut_drafted_layers_too():
+    text = {"num_hidden_layers": 4, "num_nextn_predict_layers": 1, "a": [1] * 4, "b": [1] * 5, "c": [1] * 6}
+    models.cut_layers(text, 2)
+    assert [len(text[name]) for name in "abc"] == [2, 2, 6]
 
 
 def test_the_same_number_draws_the_same_documents():

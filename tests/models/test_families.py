@@ -308,6 +308,24 @@ class TestAlignment:
         older = asked(delta(), engine="0.33.0", capability="8.0").to_dict()
         assert older["layers"][0]["kv_cache_spec"]["num_prefill_checkpoint_blocks"] == 0
 
+    @pytest.mark.parametrize(
+        ("engine", "capability", "more", "blocks"),
+        [
+            ("0.29.0", "9.0", {"gate_lower_bound": -5.0}, 1),
+            ("0.33.0", "12.0", {"gate_lower_bound": -5.0}, 1),
+            ("0.33.0", "8.0", {"gate_lower_bound": -5.0}, 0),
+            ("0.33.0", "9.0", {}, 0),
+            ("0.33.0", "9.0", {"gate_lower_bound": -5.0, "head_dim": 64}, 0),
+        ],
+    )
+    def test_flash_kda_leaves_states_that_blocks_do_not_keep_to(self, engine, capability, more, blocks):
+        sizes = {"num_heads": 16, "head_dim": 128, "short_conv_kernel_size": 4, "use_full_rank_gate": True, **more}
+        linear = {"kda_layers": [1, 2, 3], **sizes}
+        model = config("KimiLinearForCausalLM", "kimi_linear", linear_attn_config=linear, **LATENT)
+        spec = spec_of(model, "model.layers.0.self_attn", engine=engine, capability=capability)
+        assert spec["num_prefill_checkpoint_blocks"] == blocks
+        assert spec.get("prefill_checkpoint_alignment") == (16 if blocks and engine != "0.29.0" else None)
+
 
 WHISPER = {
     "architectures": ["WhisperForConditionalGeneration"], "model_type": "whisper", "torch_dtype": "float16",

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from kvinspect.models.here import Here, by_layer_type
 from kvinspect.models.layers import Layer
 
-SHARED_OUT = ("CohereForCausalLM", "Olmo3ForCausalLM")
+SHARED_OUT = ("CohereForCausalLM", "Olmo2ForCausalLM", "Olmo3ForCausalLM")
 """Classes whose head size is the hidden size shared out, whatever `head_dim` says."""
 
 COHERE = ("CohereForCausalLM", "Cohere2MoeForCausalLM")
