@@ -78,9 +78,30 @@ class Outcome(NamedTuple):
     first_byte: FirstByte | None = None
     lies: tuple[Lies, Lies] | None = None
 
+    def begun_at(self, a: int, b: int) -> Outcome:
+        """The same, said of blocks that begin at these bytes of A's and B's allocation in place of 0."""
+        if self.lies is None:
+            return self
+        lies = (self.lies[0]._replace(offset=a), self.lies[1]._replace(offset=b))
+        if a == b or self.verdict not in (SAME, MOVED):
+            return self._replace(lies=lies)
+        moved = f"block 0 begins at byte {a} of A's allocation and at byte {b} of B's"
+        return Outcome(MOVED, (moved, *self.why), self.first_byte, lies)
 
-def outcome(a: Layer, b: Layer) -> Outcome:
-    """Whether blocks that A has written can be read by B, whatever the layers are called."""
+
+Known = dict[object, Outcome]
+"""What distinguishes pairs of layers, where they begin left out → what is to be said of blocks that begin at byte 0."""
+
+
+def outcome(a: Layer, b: Layer, known: Known) -> Outcome:
+    """Whether blocks that A has written can be read by B, whatever the layers are called; pairs alike judged once."""
+    key = (a.kind, b.kind)
+    if key not in known:
+        known[key] = _from_byte_0(a, b)
+    return known[key].begun_at(a.begin, b.begin)
+
+
+def _from_byte_0(a: Layer, b: Layer) -> Outcome:
     unlike = tuple(text for check in CHECKS if (text := check(a, b)))
     if unlike:
         return Outcome(DIFFERENT, unlike)
@@ -97,7 +118,7 @@ def outcome(a: Layer, b: Layer) -> Outcome:
 
 
 def _judged(a: BlockContent, b: BlockContent, doubt: str) -> Outcome:
-    lies = (Lies.of(a.bytes), Lies.of(b.bytes))
+    lies = (Lies.of(a.bytes._replace(offset=0)), Lies.of(b.bytes._replace(offset=0)))
     sizes = _sizes(a.regions, b.regions)
     if sizes:
         return Outcome(DIFFERENT, (sizes,), lies=lies)
@@ -130,8 +151,6 @@ def _told(first: FirstByte) -> str:
 def _elsewhere(a: BlockContent, b: BlockContent, lies: tuple[Lies, Lies]) -> Iterator[str]:
     """What a copy block by block has to mind, although it carries the same bytes."""
     here, there = lies
-    if here.offset != there.offset:
-        yield f"block 0 begins at byte {here.offset} of A's allocation and at byte {there.offset} of B's"
     if here.block_stride != there.block_stride:
         yield f"blocks are {here.block_stride} bytes apart in A and {there.block_stride} in B"
     if here.runs != there.runs:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from kvinspect.compare.answer import DiffAnswer, LayerDiff, changed
-from kvinspect.compare.layers import DIFFERENT, MOVED, SAME, Outcome, other_target, outcome
+from kvinspect.compare.layers import DIFFERENT, MOVED, SAME, Known, Outcome, other_target, outcome
 from kvinspect.compare.side import Layer, Side
 
 SETTING = ("release", "model_runner", "platform", "device_capability", "kv_cache_layout", "num_blocks")
@@ -19,34 +20,25 @@ def compare(a: Side, b: Side) -> DiffAnswer:
     changes = changed(_facts(a), _facts(b))
     if not (a.layers and b.layers):
         return DiffAnswer(a.setting, b.setting, changes=changes, refusals=refusals)
-    known: dict[Any, Outcome] = {}
+    known: Known = {}
     layers = tuple(_layer(layer, b.layers[name], known) for name, layer in a.layers.items() if name in b.layers)
     gone = tuple(name for name in a.layers if name not in b.layers)
     new = tuple(name for name in b.layers if name not in a.layers)
-    renamed = tuple(_renamed(a, b, gone, new))
+    renamed = tuple(_renamed(a, b, zip(gone, new, strict=True), known)) if len(gone) == len(new) else ()
     return DiffAnswer(a.setting, b.setting, layers, gone, new, renamed, changes, refusals)
 
 
-def _layer(a: Layer, b: Layer, known: dict[Any, Outcome]) -> LayerDiff:
-    """A layer of both; layers alike on both sides are judged once."""
-    key = tuple(_key(layer) for layer in (a, b))
-    if key not in known:
-        elsewhere = other_target(a, b)
-        known[key] = Outcome(DIFFERENT, (elsewhere,)) if elsewhere else outcome(a, b)
-    return LayerDiff(a.name, known[key], changed(a.facts(), b.facts()))
+def _layer(a: Layer, b: Layer, known: Known) -> LayerDiff:
+    """A layer of both."""
+    elsewhere = other_target(a, b)
+    found = Outcome(DIFFERENT, (elsewhere,)) if elsewhere else outcome(a, b, known)
+    return LayerDiff(a.name, found, changed(a.facts(), b.facts()))
 
 
-def _key(layer: Layer) -> tuple[Any, ...]:
-    target = layer.target if layer.target != layer.name else None
-    return (layer.answer.view, layer.spec, layer.answer.backend, target)
-
-
-def _renamed(a: Side, b: Side, gone: tuple[str, ...], new: tuple[str, ...]) -> list[tuple[str, str]]:
-    """Layers of one side alone, paired in their order where as many are left and every pair has the same blocks."""
-    if len(gone) != len(new):
-        return []
-    pairs = list(zip(gone, new, strict=True))
-    alike = all(outcome(a.layers[old], b.layers[name]).verdict in (SAME, MOVED) for old, name in pairs)
+def _renamed(a: Side, b: Side, pairs: Iterable[tuple[str, str]], known: Known) -> list[tuple[str, str]]:
+    """Layers of one side alone, paired in their order, where every pair has the same blocks."""
+    pairs = list(pairs)
+    alike = all(outcome(a.layers[old], b.layers[new], known).verdict in (SAME, MOVED) for old, new in pairs)
     return pairs if alike else []
 
 

@@ -10,12 +10,12 @@ from kvinspect.compare.contents import BlockContent, Subject, content_of
 from kvinspect.document.document import Document
 from kvinspect.document.model import ParallelEntry
 from kvinspect.engine.answer import AlignAnswer, LayerAnswer, Setting
-from kvinspect.engine.cache import Cache, build_groups
+from kvinspect.engine.cache import Cache
 from kvinspect.engine.cudagraph.answer import CGSupportAnswer
-from kvinspect.engine.cudagraph.run import cg_support_document
+from kvinspect.engine.cudagraph.run import cg_support_cache
 from kvinspect.engine.refusal import Refusal
 from kvinspect.engine.releases import Release
-from kvinspect.engine.run import align_document
+from kvinspect.engine.run import align_cache
 from kvinspect.engine.specs import LATENT, AttentionSpec, LayerSpec
 from kvinspect.planning.answer import PlanAnswer
 
@@ -46,6 +46,20 @@ class Layer(NamedTuple):
         """Whether every rank holds the same, since there is one latent head."""
         return isinstance(self.spec, AttentionSpec) and self.spec.kind in LATENT
 
+    @property
+    def begin(self) -> int:
+        """The byte of the allocation at which its block 0 begins, 0 where it has no view."""
+        view = self.answer.view.parts[0].view if self.answer.view else None
+        return view.storage_offset * view.itemsize if view else 0
+
+    @property
+    def kind(self) -> tuple[object, ...]:
+        """What tells it from other layers as far as the bytes of a block go; where it begins does not."""
+        layer = self.answer.view
+        parts = [(part.dtype, part.view.shape, part.view.stride) for part in layer.parts] if layer else ()
+        dims = (layer.block_dim, layer.kernel_blocks) if layer else None
+        return (self.answer.backend, self.spec, dims, *parts)
+
     def content(self) -> BlockContent | None:
         """What lies where in a block, None where the layer has no view. Raises Untold."""
         return content_of(self.subject) if self.subject else None
@@ -75,33 +89,32 @@ class Side(NamedTuple):
 
 def side_of(document: Document, release: Release, setting: Setting, plan: PlanAnswer | None = None) -> Side:
     """The answers for a document that has a KV cache. Raises Unknown for a name that nobody knows."""
-    aligned = align_document(document, release, setting)
-    graphs = cg_support_document(document, release, setting)
+    cache = Cache.of(document, release, setting.num_blocks)
+    aligned, graphs = align_cache(cache, setting), cg_support_cache(cache, setting)
     if not aligned.layers:
         return Side(aligned.setting, aligned, graphs, plan)
-    cache = Cache.of(document, release, setting.num_blocks)
-    build_groups(cache)
     layers = {layer.name: layer for layer in _layers(cache, aligned)}
     return Side(aligned.setting, aligned, graphs, plan, layers)
 
 
 def _layers(cache: Cache, aligned: AlignAnswer) -> Iterator[Layer]:
     document, setting = cache.document, aligned.setting
+    shaped = any("kv_cache_shape" in entry for entry in cache.release.catalogue["backends"].values())
     for answer in aligned.layers:
         spec = cache.groups[answer.kv_cache_group_id].spec_of(answer.layer_name)
         held = _format(spec, document.model.cache_dtype, (setting.platform, setting.device_capability))
         target = document.shared.get(answer.layer_name, answer.layer_name)
-        subject = None if answer.view is None else _subject(cache, answer, spec, held, target)
+        subject = None if answer.view is None else _subject(cache, answer, (spec, held, shaped), target)
         yield Layer(answer, subject, spec, held, target, document.model.parallel_config)
 
 
-def _subject(cache: Cache, answer: LayerAnswer, spec: LayerSpec, held: str, target: str) -> Subject:
+def _subject(cache: Cache, answer: LayerAnswer, facts: tuple[LayerSpec, str, bool], target: str) -> Subject:
     assert answer.view is not None
+    spec, held, shaped = facts
     dtype = cache.document.model.cache_dtype
     if isinstance(spec, AttentionSpec):
         dtype = cache.release.reshape.cache_dtype_of(spec, dtype)
     backend, _ = cache.layer_backends.of(target)
-    shaped = any("kv_cache_shape" in entry for entry in cache.release.catalogue["backends"].values())
     return Subject(answer.view, spec, backend, held, dtype, cache.release.name, shaped)
 
 

@@ -47,6 +47,10 @@ class Cache:
     whole: bool = False
     """Whether all layers lie on one allocation, block by block, because a KV connector asks for it."""
     views: dict[str, LayerView] = field(default_factory=dict)
+    built: bool = False
+    """Whether the first step is done, be it with a refusal."""
+    refused: Refused | None = None
+    """What stopped the first step."""
 
     @classmethod
     def of(cls, document: Document, release: Release, num_blocks: int) -> Cache:
@@ -66,7 +70,18 @@ class Cache:
 
 
 def build_groups(cache: Cache) -> None:
-    """Specs, groups, layout, placement, attention groups and kernel block sizes. Raises Refused."""
+    """Specs, groups, layout, placement, attention groups and kernel block sizes, done once. Raises Refused."""
+    if not cache.built:
+        try:
+            _build_groups(cache)
+        except Refused as refused:
+            cache.refused = refused
+        cache.built = True
+    if cache.refused is not None:
+        raise cache.refused
+
+
+def _build_groups(cache: Cache) -> None:
     document, release = cache.document, cache.release
     with stage("spec"):
         specs = [_aligned_specs(group_spec(group, release.catalogue), release) for group in document.groups]

@@ -16,7 +16,11 @@ from kvinspect.engine.specs import reported_kind
 
 def align_document(document: Document, release: Release, setting: Setting) -> AlignAnswer:
     """What the engine does with a document's KV cache. Raises Unknown for a name that nobody knows."""
-    cache = Cache.of(document, release, setting.num_blocks)
+    return align_cache(Cache.of(document, release, setting.num_blocks), setting)
+
+
+def align_cache(cache: Cache, setting: Setting) -> AlignAnswer:
+    """What the engine does with a cache, whose groups may have been built. Raises Unknown as `align_document`."""
     try:
         build_groups(cache)
         setting = setting._replace(kv_cache_layout=cache.layout)
@@ -24,7 +28,7 @@ def align_document(document: Document, release: Release, setting: Setting) -> Al
         with stage("reshape"):
             return _answer(cache, judge(cache), setting)
     except Refused as refused:
-        refusal = refused.refusal.placed(document.where)
+        refusal = refused.refusal.placed(cache.document.where)
         if refusal.stage != "allocate":
             return AlignAnswer(setting, refusal=refusal)
         return AlignAnswer(setting, (), (), cache.kernel_block_sizes, refusal, placed=cache.tensors)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
+from functools import cached_property
 from math import prod
 from typing import Any, NamedTuple
 
@@ -134,15 +135,17 @@ class MambaSpec(NamedTuple):
 LayerSpec = AttentionSpec | MambaSpec
 
 
-class UniformTypeSpecs(NamedTuple):
-    """The specs of layers of one type whose pages differ in size."""
-
+class _UniformTypeSpecs(NamedTuple):
     block_size: int
     specs: tuple[tuple[str, LayerSpec], ...]
     kind: str = "uniform_type"
 
-    @property
-    def by_layer(self) -> dict[str, LayerSpec]:
+
+class UniformTypeSpecs(_UniformTypeSpecs):
+    """The specs of layers of one type whose pages differ in size."""
+
+    @cached_property
+    def by_layer(self) -> Mapping[str, LayerSpec]:
         """Layer name → its spec, in the order of the document."""
         return dict(self.specs)
 

@@ -312,3 +312,34 @@ def test_the_interior_of_a_standardised_paged_block_is_not_told():
     assert kvinspect.diff(rocm, rocm).verdict == "same"
     assert kvinspect.diff(rocm, engines=("0.28",)).compatible is None
     assert kvinspect.diff(rocm, engines=("0.29",)).compatible is None
+
+
+@pytest.mark.parametrize("release", ["0.28", "0.33"])
+def test_layers_alike_are_judged_once_wherever_they_begin_and_each_side_is_built_once(release, monkeypatch):
+    from kvinspect.compare import layers
+    from kvinspect.engine import cache
+
+    judged, built = [], []
+    one, build = layers._from_byte_0, cache._build_groups
+    monkeypatch.setattr(layers, "_from_byte_0", lambda a, b: judged.append(a.name) or one(a, b))
+    monkeypatch.setattr(cache, "_build_groups", lambda made: built.append(made) or build(made))
+    a, b = (document(layers=[f"{name}.{{0..299}}"], engine=release) for name in ("l", "m"))
+    answer = kvinspect.diff(a, b, engines=[release])
+    assert (len(judged), len(built), len(answer.renamed)) == (1, 2, 300)
+
+
+@pytest.mark.parametrize("release", ["0.29", "0.33"])
+def test_a_layer_behind_another_one_is_moved_by_its_own_bytes(release):
+    """0.29 on lays the layers one behind the other, so that more layers in front move each by as much."""
+    a, b = (document(layers=names, engine=release) for names in (["l.{0..3}"], ["x.{0..1}", "l.{0..3}"]))
+    answer = kvinspect.diff(a, b, engines=[release])
+    page = answer.layers[0].outcome.lies[1].offset
+    assert page > 0
+    for number, layer in enumerate(answer.layers):
+        lies = layer.outcome.lies
+        assert lies[1].offset - lies[0].offset == page
+        assert lies[0].offset == number * page // 2
+        assert layer.verdict == "moved"
+        assert layer.outcome.why[0] == (
+            f"block 0 begins at byte {lies[0].offset} of A's allocation and at byte {lies[1].offset} of B's"
+        )

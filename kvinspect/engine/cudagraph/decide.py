@@ -43,20 +43,18 @@ class Decision(NamedTuple):
     resolution: Resolution
 
 
-def decide(document: Document, release: Release, overrides: Facts | None = None) -> tuple[Decision, Cache]:
-    """Return the decision for a document, and the cache that it is about.
-
-    `overrides` are facts of the deployment that replace the document's.
-
-    Raises Refused where the engine does not come as far, Unknown for a name that nobody knows.
-    """
+def decide(document: Document, release: Release) -> tuple[Decision, Cache]:
+    """Return the decision for a document, and the cache that it is about. Raises as `decide_in`."""
     cache = Cache.of(document, release, document.num_blocks)
-    build_groups(cache)
-    return decide_in(cache, overrides), cache
+    return decide_in(cache), cache
 
 
 def decide_in(cache: Cache, overrides: Facts | None = None) -> Decision:
-    """Decide for a cache whose groups have been built."""
+    """Decide for a cache, whose groups may have been built; `overrides` are facts that replace the deployment's.
+
+    Raises Refused where the engine does not come as far, Unknown for a name that nobody knows.
+    """
+    build_groups(cache)
     document = cache.document
     facts = {**deployment_facts(document), **(overrides or {})}
     groups, info = _narrowed([*_cache_groups(cache, facts), *_encoder_groups(cache, facts)])

@@ -12,7 +12,7 @@ from kvinspect.engine.conditions import OPEN
 from kvinspect.engine.cudagraph.advice import Asked, advise
 from kvinspect.engine.cudagraph.answer import CGSupportAnswer, Matrix, MatrixCell, Open, OpenCase
 from kvinspect.engine.cudagraph.capture import Batches, Captured, capture_sizes
-from kvinspect.engine.cudagraph.decide import Decision, decide
+from kvinspect.engine.cudagraph.decide import Decision, decide_in
 from kvinspect.engine.cudagraph.levels import CANDIDATES, assumed, deployment_facts
 from kvinspect.engine.cudagraph.mode import CUDAGraphMode
 from kvinspect.engine.cudagraph.resolve import Request, Resolution, resolve
@@ -24,9 +24,15 @@ from kvinspect.engine.releases import Release
 
 def cg_support_document(document: Document, release: Release, setting: Setting) -> CGSupportAnswer:
     """What becomes of a document's CUDA graph mode. Raises Unknown for a name that nobody knows."""
+    return cg_support_cache(Cache.of(document, release, document.num_blocks), setting)
+
+
+def cg_support_cache(cache: Cache, setting: Setting) -> CGSupportAnswer:
+    """What becomes of the CUDA graph mode of a cache, whose groups may have been built. Raises Unknown likewise."""
+    document, release = cache.document, cache.release
     requested = CUDAGraphMode[document.model.compilation_config.cudagraph_mode or "NONE"]
     try:
-        decision, cache = decide(document, release)
+        decision = decide_in(cache)
     except Refused as refused:
         return CGSupportAnswer(setting, requested, refusal=refused.refusal.placed(document.where))
     start_up, graphs = _captured(release, decision, cache)
@@ -36,7 +42,7 @@ def cg_support_document(document: Document, release: Release, setting: Setting) 
         decision,
         at_start_up=start_up,
         captured=graphs,
-        open=tuple(_open(document, release, decision)),
+        open=tuple(_open(cache, decision)),
         advice=advise(Asked(document, release, setting, decision, cache)),
     )
 
@@ -58,17 +64,17 @@ def _captured(release: Release, decision: Decision, cache: Cache) -> tuple[Resol
         return Resolution(None, (start_up or decision.resolution).steps, refused.refusal), None
 
 
-def _open(document: Document, release: Release, decision: Decision) -> Iterator[Open]:
+def _open(cache: Cache, decision: Decision) -> Iterator[Open]:
     """The open facts that a group's answer hangs on, each with what comes out under each of its values."""
     needed = {key for group in decision.groups for case in group.level.cases for key in case.needs}
     if "capability_family" in needed:
         needed.add("capability")
-    facts = {**dict.fromkeys(CANDIDATES, OPEN), **deployment_facts(document)}
+    facts = {**dict.fromkeys(CANDIDATES, OPEN), **deployment_facts(cache.document)}
     defaults = assumed(facts)
     for key, by_platform in CANDIDATES.items():
         if key in needed and facts[key] is OPEN:
-            values: tuple[Any, ...] = by_platform.get(document.model.platform, (True, False))
-            cases = tuple(_case(document, release, key, value) for value in values)
+            values: tuple[Any, ...] = by_platform.get(cache.document.model.platform, (True, False))
+            cases = tuple(_case(cache, key, value) for value in values)
             yield Open(FACT_NAMES.get(key, key), defaults[key], cases)
 
 
@@ -76,8 +82,8 @@ FACT_NAMES = {"capability": "device_capability"}
 """How the document calls a fact, where conditions call it otherwise."""
 
 
-def _case(document: Document, release: Release, key: str, value: Any) -> OpenCase:
-    decided, _ = decide(document, release, {key: value})
+def _case(cache: Cache, key: str, value: Any) -> OpenCase:
+    decided = decide_in(cache, {key: value})
     return OpenCase(value, decided.info.min_cg_support, decided.info.min_cg_attn_backend, decided.resolution)
 
 
