@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import io
-import sys
-from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple, TextIO
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 from kvinspect.api.plan_model import ModelPlan
+from kvinspect.document.files import printable, read_bounded, read_standard_input
+from kvinspect.document.limits import MAX_LOG_BYTES
 from kvinspect.document.problem import DocumentError, Mark, Problem
 from kvinspect.engine import releases
 from kvinspect.engine.answer import refusal_dict
 from kvinspect.engine.refusal import Unknown
 from kvinspect.models.memory import Memory
-from kvinspect.output import inputs
 from kvinspect.planning.log_comparison import Compared, comparison, memory_range
-from kvinspect.planning.start_up_log import MAX_LINE, StartUpLog, read_start_up_log
-
-MAX_LOG = 64 << 20
-"""Characters of a log that are read: what an engine logs at its start is far less."""
+from kvinspect.planning.start_up_log import StartUpLog, read_start_up_log
 
 
 class LogAnswer(NamedTuple):
@@ -48,43 +44,23 @@ def _plan(found: ModelPlan) -> dict[str, Any]:
 
 
 def read_log(name: str) -> StartUpLog:
-    """The log in a file, or on standard input (`-`).
+    """The log in a file or a pipe, or on standard input (`-`).
 
     Raises DocumentError where it cannot be read, is too large, or tells nothing of the KV cache.
     """
-    source = "standard input" if name == "-" else name
-    try:
-        with _opened(name) as stream:
-            log = read_start_up_log(_lines(stream, source), source)
-    except OSError as error:
-        raise _failed(source, message=f"cannot be read: {error.strerror or error}", kind="unreadable") from None
+    source = "standard input" if name == "-" else printable(name)
+    what = "a start-up log"
+    data = (
+        read_standard_input(MAX_LOG_BYTES, source, what)
+        if name == "-"
+        else read_bounded(name, MAX_LOG_BYTES, what, pipes=True)
+    )
+    # A byte that is not UTF-8 spoils no more than its own line.
+    log = read_start_up_log(data.decode("utf-8", "replace"), source)
     if not log.lines:
         expected = "a start-up log of vLLM, 0.19 or later"
         raise _failed(source, expected=expected, found="no line that tells of the KV cache")
     return log
-
-
-def _opened(name: str) -> TextIO:
-    """The text of a log; a byte that is not UTF-8 spoils no more than its own line."""
-    if name != "-":
-        inputs.note(name)
-        return open(name, encoding="utf-8", errors="replace")
-    if sys.stdin is None:
-        raise OSError("standard input is closed")
-    inputs.note(0)
-    return io.TextIOWrapper(sys.stdin.buffer, encoding="utf-8", errors="replace")
-
-
-def _lines(stream: TextIO, source: str) -> Iterator[str]:
-    """The lines, cut to what is looked at: neither an endless line nor an endless file is held."""
-    read, whole = 0, True
-    while piece := stream.readline(MAX_LINE + 1):
-        read += len(piece)
-        if read > MAX_LOG:
-            raise _failed(source, expected=f"at most {MAX_LOG} characters of a log", found="more", kind="limit")
-        if whole:
-            yield piece
-        whole = piece.endswith("\n")
 
 
 def _failed(source: str, **what: Any) -> DocumentError:

@@ -50,7 +50,7 @@ def leads_out(path: str | pathlib.Path, folder: str | pathlib.Path) -> bool:
     return os.path.realpath(path) != os.path.join(os.path.realpath(folder), inside) or inside.startswith(os.pardir)
 
 
-def read_standard_input(limit: int, label: str) -> bytes:
+def read_standard_input(limit: int, label: str, what: str = "text") -> bytes:
     """Return the bytes of standard input. Raises DocumentError of kind `unreadable` or `limit`."""
     try:
         if sys.stdin is None:
@@ -60,7 +60,7 @@ def read_standard_input(limit: int, label: str) -> bytes:
     except (OSError, ValueError) as error:
         raise unreadable(label, error) from None
     if len(data) > limit:
-        raise too_large(label, limit, "text")
+        raise too_large(label, limit, what)
     return data
 
 

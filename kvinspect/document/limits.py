@@ -42,6 +42,15 @@ MAX_BASELINE_BYTES = 4 * 1024 * 1024
 MAX_IGNORE_BYTES = 64 * 1024
 """Of a .gitignore."""
 
+MAX_LOG_BYTES = 8 * 1024 * 1024
+"""Of a start-up log; that of 128 workers is a quarter of it."""
+
+MAX_LOG_LINE = 4_000
+"""Characters of a log's line that are looked at."""
+
+MAX_LOG_LINES = 10_000
+"""Lines of a log that tell of the KV cache; a worker has a dozen of them."""
+
 MAX_LAYERS = 2_000
 """Layers of a model, ten times as many as the largest has; those of its draft and caches of one layer count."""
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
+from itertools import chain
 from typing import Any, NamedTuple
 
-from kvinspect.planning.start_up_messages import COUNTS, DECIMALS, LIKELY, MESSAGES
+from kvinspect.document.limits import MAX_LOG_LINE, MAX_LOG_LINES
+from kvinspect.document.problem import DocumentError, Problem
+from kvinspect.planning.start_up_messages import COUNTS, DECIMALS, MESSAGES, Message
 
 Value = int | Decimal | str
-MAX_LINE = 4_000
-"""Characters of a line that are looked at."""
-
 _COLOUR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
-_WORKER = re.compile(r"\((?P<worker>[A-Za-z]\w*)(?: pid=\d+)?\)")
+_WORKER = re.compile(r"\((?P<worker>[A-Za-z]\w{0,60})(?: pid=\d{1,10})?\)")
 HALF_A_DIGIT = Decimal("0.005")
 """What a number with two decimals is rounded by at most."""
 
@@ -158,28 +158,60 @@ class StartUpLog(NamedTuple):
 def read_start_up_log(text: str | Iterable[str], source: str = "the log") -> StartUpLog:
     """The lines of a log that tell of the KV cache; `text` is the whole, or its lines one by one.
 
-    Colours, time stamps, prefixes of workers and of containers may be there or not. A log without any such line gives
-    a value without lines.
+    Colours, time stamps, prefixes of workers and of containers may be there or not. Of a line the first MAX_LOG_LINE
+    characters are looked at. A log without any line that tells gives a value without lines. Raises DocumentError of
+    kind `limit` for more of them than MAX_LOG_LINES.
     """
-    lines = text.splitlines() if isinstance(text, str) else text
-    found = [said for number, line in enumerate(lines, 1) for said in _said(number, line[:MAX_LINE])]
-    log = StartUpLog(source, tuple(found))
+    whole = text if isinstance(text, str) else "\n".join(line.rstrip("\r\n") for line in text)
+    found = _numbered(_COLOUR.sub("", whole.replace("\r\n", "\n").replace("\r", "\n")), source)
+    log = StartUpLog(source, found)
     sentence = _size_sentence(log)
     return log._replace(lines=tuple(_with_size(sentence, line) for line in found))
 
 
-def _said(number: int, line: str) -> Iterator[LogLine]:
-    if not LIKELY.search(line):
-        return
-    plain = _COLOUR.sub("", line).rstrip()
+def _numbered(text: str, source: str) -> tuple[LogLine, ...]:
+    """What a text says, in the order of its lines."""
+    said = sorted(_at_most(chain.from_iterable(_said(text, message) for message in MESSAGES), source), key=_place)
+    number, counted, lines = 1, 0, []
+    for start, line in said:
+        number += text.count("\n", counted, start)
+        counted = start
+        lines.append(line._replace(number=number))
+    return tuple(lines)
+
+
+def _place(said: tuple[int, LogLine]) -> int:
+    return said[0]
+
+
+def _at_most(said: Iterable[tuple[int, LogLine]], source: str) -> Iterator[tuple[int, LogLine]]:
+    for count, one in enumerate(said):
+        if count == MAX_LOG_LINES:
+            expected = f"at most {MAX_LOG_LINES} lines that tell of the KV cache"
+            raise DocumentError([Problem((), expected=expected, found="more", kind="limit", source=source)])
+        yield one
+
+
+def _said(text: str, message: Message) -> Iterator[tuple[int, LogLine]]:
+    """(where the line starts, what it says), its number left open, for each line that is such a message."""
+    end = -1
+    while (found := text.find(message.words, end + 1)) >= 0:
+        start = text.rfind("\n", end + 1, found) + 1 or end + 1
+        end = text.find("\n", found)
+        end = len(text) if end < 0 else end
+        line = _line(text[start : min(end, start + MAX_LOG_LINE)], message)
+        if line is not None:
+            yield start, line
+
+
+def _line(plain: str, message: Message) -> LogLine | None:
+    found = message.pattern.search(plain)
+    if found is None:
+        return None
     worker = _WORKER.search(plain)
-    for message in MESSAGES:
-        found = message.pattern.search(plain)
-        if found:
-            values = {name: _value(name, word) for name, word in found.groupdict().items() if word is not None}
-            meaning = message.meaning.format_map({**found.groupdict(default="another"), **values})
-            text = plain[found.start() : found.end()]
-            yield LogLine(number, message.kind, text, values, meaning, worker["worker"] if worker else "")
+    values = {name: _value(name, word) for name, word in found.groupdict().items() if word is not None}
+    meaning = message.meaning.format_map({**found.groupdict(default="another"), **values})
+    return LogLine(0, message.kind, found[0], values, meaning, worker["worker"] if worker else "")
 
 
 def _value(name: str, word: str) -> Value:
