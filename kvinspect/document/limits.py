@@ -49,7 +49,7 @@ MAX_LOG_LINE = 4_000
 """Characters of a log's line that are looked at."""
 
 MAX_LOG_LINES = 10_000
-"""Lines of a log that tell of the KV cache; a worker has a dozen of them."""
+"""Lines of a log with words that tell of the KV cache; a worker has a dozen of them."""
 
 MAX_LAYERS = 2_000
 """Layers of a model, ten times as many as the largest has; those of its draft and caches of one layer count."""

@@ -160,7 +160,7 @@ def read_start_up_log(text: str | Iterable[str], source: str = "the log") -> Sta
 
     Colours, time stamps, prefixes of workers and of containers may be there or not. Of a line the first MAX_LOG_LINE
     characters are looked at. A log without any line that tells gives a value without lines. Raises DocumentError of
-    kind `limit` for more of them than MAX_LOG_LINES.
+    kind `limit` for more than MAX_LOG_LINES that might tell.
     """
     whole = text if isinstance(text, str) else "\n".join(line.rstrip("\r\n") for line in text)
     found = _numbered(_COLOUR.sub("", whole.replace("\r\n", "\n").replace("\r", "\n")), source)
@@ -171,37 +171,35 @@ def read_start_up_log(text: str | Iterable[str], source: str = "the log") -> Sta
 
 def _numbered(text: str, source: str) -> tuple[LogLine, ...]:
     """What a text says, in the order of its lines."""
-    said = sorted(_at_most(chain.from_iterable(_said(text, message) for message in MESSAGES), source), key=_place)
+    candidates = chain.from_iterable(_candidates(text, message) for message in MESSAGES)
+    said = [(start, line) for message, start, plain in _at_most(candidates, source) if (line := _line(plain, message))]
     number, counted, lines = 1, 0, []
-    for start, line in said:
+    for start, line in sorted(said, key=lambda one: one[0]):
         number += text.count("\n", counted, start)
         counted = start
         lines.append(line._replace(number=number))
     return tuple(lines)
 
 
-def _place(said: tuple[int, LogLine]) -> int:
-    return said[0]
+Candidate = tuple[Message, int, str]
+"""A message, where a line with its words starts, and the line."""
 
 
-def _at_most(said: Iterable[tuple[int, LogLine]], source: str) -> Iterator[tuple[int, LogLine]]:
-    for count, one in enumerate(said):
+def _at_most(candidates: Iterable[Candidate], source: str) -> Iterator[Candidate]:
+    for count, candidate in enumerate(candidates):
         if count == MAX_LOG_LINES:
-            expected = f"at most {MAX_LOG_LINES} lines that tell of the KV cache"
+            expected = f"at most {MAX_LOG_LINES} lines with words that tell of the KV cache"
             raise DocumentError([Problem((), expected=expected, found="more", kind="limit", source=source)])
-        yield one
+        yield candidate
 
 
-def _said(text: str, message: Message) -> Iterator[tuple[int, LogLine]]:
-    """(where the line starts, what it says), its number left open, for each line that is such a message."""
+def _candidates(text: str, message: Message) -> Iterator[Candidate]:
     end = -1
     while (found := text.find(message.words, end + 1)) >= 0:
         start = text.rfind("\n", end + 1, found) + 1 or end + 1
         end = text.find("\n", found)
         end = len(text) if end < 0 else end
-        line = _line(text[start : min(end, start + MAX_LOG_LINE)], message)
-        if line is not None:
-            yield start, line
+        yield message, start, text[start : min(end, start + MAX_LOG_LINE)]
 
 
 def _line(plain: str, message: Message) -> LogLine | None:

@@ -379,7 +379,7 @@ def test_an_endless_log_is_not_read_to_its_end(run):
     done = run("plan", "--log", "/dev/zero", timeout=50)
     assert (done.returncode, done.stderr) == (
         2,
-        "/dev/zero: expected at most 67108864 characters of a log, found more\n",
+        "/dev/zero: expected at most 8388608 bytes of a start-up log, found more\n",
     )
 
 

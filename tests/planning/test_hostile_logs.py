@@ -56,7 +56,8 @@ def written(data):
         (fifo, "invalid", "found no line that tells of the KV cache"),
         (lambda _: "/dev/null", "invalid", "found no line that tells of the KV cache"),
         (written(b"\xff\xfe\x00" * 1000), "invalid", "found no line that tells of the KV cache"),
-        (written(f"{SIZE}\n".encode() * (MAX_LOG_LINES + 1)), "limit", f"at most {MAX_LOG_LINES} lines that tell of"),
+        (written(f"{SIZE}\n".encode() * (MAX_LOG_LINES + 1)), "limit", f"at most {MAX_LOG_LINES} lines with words"),
+        (written(b" backend\n" * (MAX_LOG_LINES + 1)), "limit", f"at most {MAX_LOG_LINES} lines with words"),
     ],
 )
 def test_what_is_no_log(make, kind, text, tmp_path):
