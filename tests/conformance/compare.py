@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import kvinspect
-from conformance.intended import reason_of
+from conformance.intended import alike_of, reason_of
 from golden.cases import specs_differences
 from golden.compare import EARLY, by_name, difference
 
@@ -23,22 +23,27 @@ def judged(command, document, golden):
     """The verdict on a document that the engine answered with `golden`."""
     if "bridge_failure" in golden:
         return Verdict("unanswered", golden["bridge_failure"])
+    rows = _compared(command, document, golden)
+    if rows is None:
+        return Verdict("refused")
+    if not rows:
+        return Verdict("equal")
+    reason, other = alike_of(command, document, rows) or (reason_of(command, document, rows), None)
+    if other is not None:
+        rows = _compared(command, other, golden) or []
+    if reason and (other is None or not rows):
+        return Verdict("intended", reason)
+    return Verdict("differs", "; ".join(f"{at}: engine {g!r}, kvinspect {a!r}"[:300] for at, g, a in rows[:3]))
+
+
+def _compared(command, document, golden):
+    """What differs, None where both refuse."""
     refused = _refused_early(command, golden)
     try:
         rows = list(_specs(document, golden) if command == "specs" else _rows(command, document, golden))
     except kvinspect.DocumentError as error:
-        if refused:
-            return Verdict("refused")
-        rows = [("document", "an answer", str(error).splitlines()[0])]
-    else:
-        if command == "specs" and refused:
-            rows = [("error", golden["error"]["text"], None)]
-    if not rows:
-        return Verdict("equal")
-    reason = reason_of(command, document, rows)
-    if reason:
-        return Verdict("intended", reason)
-    return Verdict("differs", "; ".join(f"{at}: engine {g!r}, kvinspect {a!r}"[:300] for at, g, a in rows[:3]))
+        return None if refused else [("document", "an answer", str(error).splitlines()[0])]
+    return [("error", golden["error"]["text"], None)] if command == "specs" and refused else rows
 
 
 def _rows(command, document, golden):

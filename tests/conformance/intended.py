@@ -19,8 +19,8 @@ class Intended(NamedTuple):
     reason: str
     applies: Callable[[str, dict, Difference], bool]
     """(command, document, difference) → whether it is this one."""
-    settles: bool = False
-    """Whether the other differences of a document follow from it."""
+    alike: Callable[[dict], dict] | None = None
+    """The document that kvinspect has to answer as the engine answers this one, where more follows from the difference."""
 
 
 def _other_notation(command, document, difference):
@@ -38,6 +38,10 @@ def _own_code(command, document, difference):
 
 def _flash_mla(command, document, difference):
     return command == "specs" and (difference.engine, difference.ours) == ("FLASHMLA", "TRITON_MLA")
+
+
+def _naming_flash_mla(document):
+    return {**document, "engine_args": {**document["engine_args"], "attention_backend": "FLASHMLA"}}
 
 
 def _encoders_without_place(command, document, difference):
@@ -75,17 +79,22 @@ LIST = (
     Intended(
         "wheels ship FlashMLA's kernels, and kvinspect's choice of a model's backend does not count on them yet",
         _flash_mla,
-        settles=True,
+        alike=_naming_flash_mla,
     ),
 )
 
 
 def reason_of(command, document, rows):
     """Why all rows of a document differ on purpose, None where one does not."""
-    found = [
-        next((one for one in LIST if one.applies(command, document, Difference(*row))), None) for row in rows
-    ]  # fmt: skip
-    settling = next((one for one in found if one and one.settles), None)
-    if settling:
-        return settling.reason
+    found = [_first(command, document, row) for row in rows]
     return None if None in found else found[0].reason
+
+
+def alike_of(command, document, rows):
+    """(reason, the document that has to be answered alike) where all else may follow from one row, else None."""
+    found = (_first(command, document, row) for row in rows)
+    return next(((one.reason, one.alike(document)) for one in found if one and one.alike), None)
+
+
+def _first(command, document, row):
+    return next((one for one in LIST if one.applies(command, document, Difference(*row))), None)
