@@ -14,7 +14,7 @@ HOSTILE = [
 ]  # fmt: skip
 FLAGS = [
     ("--speculative-config", '{"method": "mtp", "num_speculative_tokens": 2}'), ("-tp", "2"), ("-tp", "8"), ("-tp", "3"),
-    ("-pp", "2"), ("--kv-cache-dtype", "fp8"), ("--kv-cache-dtype", "turboquant_k8v4"), ("--block-size", "64"),
+    ("-pp", "2"), ("-pp", "4096"), ("--kv-cache-dtype", "fp8"), ("--kv-cache-dtype", "turboquant_k8v4"), ("--block-size", "64"),
     ("--block-size", "1"), ("--max-model-len", "4096"), ("--max-model-len", "auto"), ("--max-model-len", "1"),
     ("--attention-backend", "TRITON_ATTN"), ("--disable-sliding-window",), ("--enable-prefix-caching",), ("--language-model-only",),
     ("--mamba-cache-mode", "align"), ("--mamba-cache-mode", "all"), ("--mamba-block-size", "8"), ("--dtype", "float16"), ("--platform", "rocm"),

@@ -139,6 +139,22 @@ def _dumped(value, chance):
     return yaml.safe_dump(value, sort_keys=False).encode()
 
 
-def seeds(root: pathlib.Path) -> list[str]:
-    """The texts that bad files are made of."""
+PLANNED = """engine: "0.33"
+kv_cache_specs:
+  "model.layers.{0..9}.attn": {kind: full_attention, block_size: 16, num_kv_heads: 8, head_size: 128, dtype: bfloat16, backend: FLASH_ATTN}
+  "model.layers.{10..29}.attn": {kind: sliding_window, block_size: 16, num_kv_heads: 8, head_size: 128, dtype: bfloat16, sliding_window: 1024}
+  "model.layers.{30..33}.mixer": {kind: mamba, block_size: 528, shapes: [[3, 8192], [32, 128, 128]], dtypes: [bfloat16, float32], mamba_type: mamba2}
+available_memory: [12884901888, 11811160064]
+model_config: {max_model_len: 4096}
+"""
+
+
+def documents(root: pathlib.Path) -> list[str]:
+    """Inspection documents."""
     return [path.read_text(encoding="utf-8") for path in sorted((root / "configs").iterdir())]
+
+
+def seeds(root: pathlib.Path) -> list[str]:
+    """The texts that bad files are made of: documents, a planning one among them, and flags in a file."""
+    served = sorted((root / "tests" / "cases" / "serve_configs").glob("*.yaml"))
+    return [*documents(root), PLANNED, PLANNED, *(path.read_text(encoding="utf-8") for path in served)]
