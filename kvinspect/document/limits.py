@@ -78,6 +78,12 @@ MAX_PROOFS = 20_000
 MAX_GROUPS = 512
 """KV cache groups, and attention groups, of a document. The planner makes a few dozen of a model's layers at most."""
 
+MAX_MASKS = 40
+"""Requests whose spans and masks are drawn; JSON holds those of all."""
+
+MAX_SPANS = 200
+"""Ranges of a request that are written out, and rows of its table; JSON holds all."""
+
 MAX_BARS = 40
 """Views in a picture of an allocation; of more, those of a conflict, the first ones and the last are drawn."""
 

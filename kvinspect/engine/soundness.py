@@ -9,6 +9,7 @@ from typing import NamedTuple
 from kvinspect.engine.reshape import LayerView
 from kvinspect.geometry.disjoint import Meeting, meeting
 from kvinspect.geometry.runs import BlockBytes, block_bytes
+from kvinspect.geometry.view import Ints, StridedView
 
 Size = tuple[int, int, int]
 """What makes one counterexample smaller than another: the larger block ID, then both, then the byte."""
@@ -31,11 +32,22 @@ class Conflict(NamedTuple):
 Pattern = tuple[BlockBytes, ...]
 
 
-@lru_cache(maxsize=4096)
 def pattern(view: LayerView, num_blocks: int) -> Pattern:
     """The bytes of each of the manager's blocks through a layer, one entry a view of the layer."""
-    dim = view.block_dim or 0
-    return tuple(block_bytes(part.view, dim, num_blocks, view.kernel_blocks) for part in view.parts)
+    dims = (view.block_dim or 0, num_blocks, view.kernel_blocks)
+    return tuple(
+        _from_byte_0(part.view.shape, part.view.stride, part.view.itemsize, dims)._replace(
+            offset=part.view.storage_offset * part.view.itemsize
+        )
+        for part in view.parts
+    )
+
+
+@lru_cache(maxsize=4096)
+def _from_byte_0(shape: Ints, stride: Ints, itemsize: int, dims: tuple[int, int, int]) -> BlockBytes:
+    """The bytes of blocks through a view that begins at byte 0, which layers alike have in common."""
+    block_dim, num_blocks, kernel_blocks = dims
+    return block_bytes(StridedView(shape, stride, 0, itemsize, 0), block_dim, num_blocks, kernel_blocks)
 
 
 def self_conflict(patterns: Mapping[str, Pattern], layers: Iterable[str]) -> Conflict | None:

@@ -58,6 +58,10 @@ class StridedView:
         """Whether the view touches bytes that are not there; torch makes no such view, but a record may hold one."""
         return self.end_bytes > self.storage_bytes
 
+    def further(self, elements: int) -> StridedView:
+        """The same view so many elements further on; whether it leaves the storage is not asked."""
+        return StridedView(self.shape, self.stride, self.storage_offset + elements, self.itemsize, self.storage_bytes)
+
     def apply(self, steps: tuple[Step, ...]) -> StridedView:
         """The view behind a chain of operations. Raises ViewError where one of them cannot be done."""
         view = self

@@ -123,3 +123,21 @@ def test_masks_that_say_nothing_are_errors(mask):
 def test_a_prompt_of_a_million_tokens_is_no_matter():
     answer = asked(request(("image", 0, {"length": 10**6, "is_embed": "1x0 999998x1 1x0"})), window=10**5)
     assert answer.requests[0].skipped[0].range == (1, 999_998)
+
+
+def test_a_page_of_very_many_requests_and_spans_says_how_many_it_leaves_out():
+    from kvinspect.document.limits import MAX_MASKS, MAX_SPANS
+    from kvinspect.report.mask.page import page
+    from kvinspect.report.page import Table
+
+    runs = " ".join(["1x1 1x0"] * (MAX_SPANS + 7))
+    feature = {"modality": "image", "mm_position": {"offset": 0, "length": 2 * MAX_SPANS + 14, "is_embed": runs}}
+    wide = {"req_id": "wide", "num_prompt_tokens": 1000, "mm_features": [feature]}
+    requests = [wide, *({"req_id": f"r{i}", "num_prompt_tokens": 4} for i in range(MAX_MASKS + 1))]
+    answer = kvinspect.mm_prefix({"engine": "0.33", "multimodal": {"requests": requests}})
+    blocks = page(answer).blocks
+    (table,) = [block for block in blocks if isinstance(block, Table)]
+    assert len(table.rows) == MAX_SPANS
+    said = repr(blocks)
+    for left in ("2 more requests; ", "7 more spans; ", "and 7 more"):
+        assert left in said

@@ -60,7 +60,7 @@ class Viewer(NamedTuple):
         strides = layout_strides(spec, self.num_blocks, len(layers), self.layout, kernel_block_size, fixed)
         raw = StridedView.of_bytes(self.allocation.size)
         raw.as_strided((len(layers), *shape), strides, tensor.offset)
-        parts = [_part(spec, raw, (shape, strides, tensor.offset + i * strides[0])) for i in range(len(layers))]
+        parts = _parts(spec, raw, (shape, strides, tensor.offset), len(layers))
         return {layer: LayerView((part,), 0, chosen, max(ratio, 1)) for layer, part in zip(layers, parts, strict=True)}
 
     def _kernel_stride(self, spec: LayerSpec, tensor: Tensor, ratio: int) -> int:
@@ -84,6 +84,20 @@ def _viewed_size(spec: LayerSpec, chosen: int | None) -> int | None:
     """Latent layers may be viewed in blocks of another size than their kernels', by their spec (0.30)."""
     asked = spec.view_block_size if isinstance(spec, AttentionSpec) else None
     return asked if asked is not None else chosen
+
+
+def _parts(spec: LayerSpec, raw: StridedView, window: tuple[tuple[int, ...], Strides, int], count: int) -> list[Part]:
+    """The layers of a tensor: the first, and the same further on, all inside the tensor's view."""
+    shape, strides, offset = window
+    first = _part(spec, raw, window)
+    distance, rest = divmod(strides[0], first.view.itemsize)
+    if rest:
+        return [_part(spec, raw, (shape, strides, offset + i * strides[0])) for i in range(count)]
+    parts = [first]
+    for i in range(1, count):
+        steps: tuple[Step, ...] = (("as_strided", (shape, strides[1:], offset + i * strides[0])), *first.steps[1:])
+        parts.append(Part(first.dtype, steps, first.view.further(i * distance)))
+    return parts
 
 
 def _part(spec: LayerSpec, raw: StridedView, window: tuple[tuple[int, ...], Strides, int]) -> Part:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from kvinspect.document.limits import MAX_MASKS, MAX_SPANS
 from kvinspect.engine.mm_prefix.answer import MMPrefixAnswer, RequestAnswer
 from kvinspect.engine.mm_prefix.attention import Sight, sight
 from kvinspect.report.fold import title_of
@@ -24,11 +25,14 @@ MARKS: dict[Sight, tuple[str, Style]] = {
 def page(answer: MMPrefixAnswer) -> Page:
     """The page of one answer."""
     blocks: list[Block] = [Heading(_title(answer))]
-    for i, request in enumerate(answer.requests):
+    for i, request in enumerate(answer.requests[:MAX_MASKS]):
         blocks.extend(_request(i, request, answer.sliding_window))
+    blocks.extend(_left_out(len(answer.requests) - MAX_MASKS, "request"))
     blocks.extend(
-        Item("!", spans(Span("finding", "bad"), f" {found.where}: {found.text}")) for found in answer.findings
+        Item("!", spans(Span("finding", "bad"), f" {found.where}: {found.text}"))
+        for found in answer.findings[:MAX_SPANS]
     )
+    blocks.extend(_left_out(len(answer.findings) - MAX_SPANS, "finding"))
     return Page(tuple(blocks))
 
 
@@ -39,12 +43,21 @@ def _title(answer: MMPrefixAnswer) -> Spans:
     return spans(Span(title_of(answer.setting.source), "strong"), "   " + " · ".join(facts))
 
 
+def _left_out(count: int, what: str) -> Iterable[Block]:
+    """What is said of those that are too many to be shown."""
+    if count > 0:
+        yield Paragraph(spans(f"{count} more {what}{'' if count == 1 else 's'}; --format json has all."))
+
+
 def _request(index: int, request: RequestAnswer, window: int | None) -> Iterable[Block]:
-    ranges = ", ".join(f"{first}–{last}" for first, last in request.ranges) or "none"
+    ranges = ", ".join(f"{first}–{last}" for first, last in request.ranges[:MAX_SPANS]) or "none"
+    if len(request.ranges) > MAX_SPANS:
+        ranges += f" and {len(request.ranges) - MAX_SPANS} more"
     title = spans("request ", Span(request.req_id, "strong"), f" ({index})")
     yield Heading(title, spans("both ways: ", Span(ranges, "good" if request.ranges else "dim")))
     if request.spans:
-        yield Table(COLUMNS, tuple(_row(request, i) for i in range(len(request.spans))))
+        yield Table(COLUMNS, tuple(_row(request, i) for i in range(min(len(request.spans), MAX_SPANS))))
+        yield from _left_out(len(request.spans) - MAX_SPANS, "span")
     if request.num_tokens:
         yield picture(request, window)
         yield Paragraph(_legend(request, window))
@@ -66,7 +79,8 @@ def picture(request: RequestAnswer, window: int | None) -> Picture:
     width = len(str(request.num_tokens - 1))
     lines = []
     for query in edges:
-        marks = [MARKS[sight(query, key, window, request.ranges)] for key in edges]
+        near = [found for found in request.ranges if found[0] <= query[1] and query[0] <= found[1]]
+        marks = [MARKS[sight(query, key, window, near)] for key in edges]
         lines.append(spans(Span(f"{query[0]:>{width}} ", "dim"), *(Span(text, style) for text, style in marks)))
     return Picture(tuple(lines))
 
