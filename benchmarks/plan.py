@@ -1,4 +1,4 @@
-"""A cold `kvinspect plan` of a model of 80 layers, and what one of 1,000 points of a sweep costs.
+"""A cold `kvinspect plan` of a model of 80 layers, and what one of 100 points of a sweep costs.
 
 The process is compared with importing what a command line needs: 0.4 s where that takes 0.2 s. A point, with its model
 read once, is compared with the whole cold process.
@@ -23,7 +23,7 @@ MODEL = {
     "torch_dtype": "bfloat16",
 }
 IMPORTS = [sys.executable, "-c", "import typer, rich, pydantic"]
-POINTS = 1000
+POINTS = 100
 
 
 def cold(folder):

@@ -60,8 +60,8 @@ MAX_SIZE = 2**31 - 1
 MAX_FACTOR = 1e9
 """A factor of a configuration: of the context's length or of the hidden size."""
 
-MAX_SWEEP_POINTS = 1_000
-"""Plans of a sweep, all combinations counted; each takes milliseconds."""
+MAX_SWEEP_POINTS = 100
+"""Plans of a sweep, all combinations counted; each takes up to ten milliseconds."""
 
 MAX_COMMAND_WORDS = 5_000
 """Words of a call, as `vllm serve` would read them."""
