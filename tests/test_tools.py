@@ -1,7 +1,6 @@
 """What is shipped of a release is what the tools write where that release is installed."""
 
 import importlib.util
-import pathlib
 import subprocess
 import sys
 from importlib import metadata
@@ -9,7 +8,7 @@ from importlib import metadata
 import pytest
 
 from conftest import ROOT
-from kvinspect.engine.catalogue import FOLDER
+from kvinspect.releases.data.catalogue import FOLDER
 
 pytestmark = [
     pytest.mark.vllm,
@@ -17,11 +16,11 @@ pytestmark = [
 ]
 
 
-@pytest.mark.parametrize(("tool", "folder"), [("catalogue.py", FOLDER), ("flags.py", FOLDER / "flags")])
-def test_the_shipped_file_is_what_the_tool_writes(tool, folder, tmp_path):
+@pytest.mark.parametrize("name", ["catalogue", "flags"])
+def test_the_shipped_file_is_what_the_tool_writes(name, tmp_path):
     release = metadata.version("vllm").partition("+")[0]
-    shipped = pathlib.Path(folder) / f"{release}.json"
+    shipped = FOLDER / release / f"{name}.json"
     if not shipped.is_file():
         pytest.skip(f"vLLM {release} is not shipped")
-    subprocess.run([sys.executable, ROOT / "tools" / tool, tmp_path], check=True, capture_output=True)
-    assert (tmp_path / shipped.name).read_text(encoding="utf-8") == shipped.read_text(encoding="utf-8")
+    subprocess.run([sys.executable, ROOT / "tools" / f"{name}.py", tmp_path], check=True, capture_output=True)
+    assert (tmp_path / release / shipped.name).read_text(encoding="utf-8") == shipped.read_text(encoding="utf-8")

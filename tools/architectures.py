@@ -1,4 +1,4 @@
-"""Writes `kvinspect/models/architectures/<release>.json`: what a vLLM release's model registry has.
+"""Writes `kvinspect/releases/data/<release>/architectures.json`: what a vLLM release's model registry has.
 
     python tools/architectures.py ASKED.json OUT_DIR
 
@@ -38,7 +38,9 @@ def main():
     rows = ",\n".join(f"  {json.dumps(name)}: {json.dumps(value)}" for name, value in classes.items())
     removed, plugins = json.dumps(asked["previous"]), json.dumps(asked["oot"])
     text = f'{{\n "removed": {removed},\n "plugins": {plugins},\n "classes": {{\n{rows}\n }}\n}}\n'
-    (pathlib.Path(sys.argv[2]) / f"{release}.json").write_text(text)
+    out = pathlib.Path(sys.argv[2], release, "architectures.json")
+    out.parent.mkdir(exist_ok=True)
+    out.write_text(text)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Write `kvinspect/engine/catalogue/<release>.json`: what a vLLM release's backends and specs answer, as data.
+"""Write `kvinspect/releases/data/<release>/catalogue.json`: what a vLLM release's backends and specs answer, as data.
 
     python tools/catalogue.py OUT_DIR
 
@@ -254,7 +254,8 @@ def text(catalogue):
 
 def main(out_dir):
     found = collect()
-    out = pathlib.Path(out_dir) / f"{found['release']}.json"
+    out = pathlib.Path(out_dir, found["release"], "catalogue.json")
+    out.parent.mkdir(exist_ok=True)
     out.write_text(text(found), encoding="utf-8")
     print(out)
 

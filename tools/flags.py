@@ -1,4 +1,4 @@
-"""Write `kvinspect/engine/catalogue/flags/<release>.json`: the flags of `vllm serve` that a release has.
+"""Write `kvinspect/releases/data/<release>/flags.json`: the flags of `vllm serve` that a release has.
 
     python tools/flags.py OUT_DIR
 
@@ -128,7 +128,8 @@ def main(out_dir):
     release = pretend.version()
     lines = ",\n".join(f"  {json.dumps(name)}: {json.dumps(row)}" for name, row in sorted(rows.items()))
     head = f'{{\n "release": {json.dumps(release)},\n "false": "{"dropped" if drops_false() else "negates"}",\n'
-    out = pathlib.Path(out_dir) / f"{release}.json"
+    out = pathlib.Path(out_dir, release, "flags.json")
+    out.parent.mkdir(exist_ok=True)
     out.write_text(f'{head} "flags": {{\n{lines}\n }}\n}}\n', encoding="utf-8")
     print(out, len(rows))
 

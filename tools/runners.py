@@ -1,6 +1,6 @@
-"""Write `kvinspect/engine/catalogue/runners/<release>.json`: which model runner each release picks by itself.
+"""Write `kvinspect/releases/data/<release>/runners.json`: which model runner each release picks by itself.
 
-    python tools/runners.py model-runner.json kvinspect/engine/catalogue/runners
+    python tools/runners.py model-runner.json kvinspect/releases/data
 
 `model-runner.json` holds the answers of the releases' own `VllmConfig.use_v2_model_runner` for made-up configurations.
 A feature in it is a phrase; here it becomes a condition over a document's keys.
@@ -79,7 +79,8 @@ def text(row):
 def main(facts_path, out_dir):
     facts = json.loads(pathlib.Path(facts_path).read_text(encoding="utf-8"))
     for version, row in facts["engines"].items():
-        out = pathlib.Path(out_dir) / f"{version}.json"
+        out = pathlib.Path(out_dir, version, "runners.json")
+        out.parent.mkdir(exist_ok=True)
         out.write_text(text(entry(version, row)), encoding="utf-8")
         print(out)
 

@@ -12,14 +12,14 @@ from kvinspect.document.files import is_file
 from kvinspect.document.load import from_source
 from kvinspect.document.problem import DocumentError, Problem
 from kvinspect.document.source import Source, read_source
-from kvinspect.engine import releases
 from kvinspect.engine.answer import Setting
 from kvinspect.engine.refusal import Unknown
-from kvinspect.engine.releases import Release
 from kvinspect.engine.runners import Choice, choose
 from kvinspect.engine.situation import DEFAULT_CAPABILITY
 from kvinspect.engine.unknown import unknown_names
 from kvinspect.geometry.runs import Intricate
+from kvinspect.releases import lookup
+from kvinspect.releases.release import Release
 
 Origin = str | pathlib.Path | Mapping[str, Any] | Document
 
@@ -76,9 +76,9 @@ def ask(origin: Origin, key: str, command: str, engine: str | None, num_blocks: 
     loaded = load(origin)
     loaded.require(key, command)
     with placed(loaded):
-        called, version, why = releases.chosen(engine, loaded.model.engine)
-        runner = choose(loaded, releases.number(version))
-        release = releases.release(version, runner.runner)
+        called, version, why = lookup.chosen(engine, loaded.model.engine)
+        runner = choose(loaded, lookup.number(version))
+        release = lookup.release(version, runner.runner)
     unknown = [name.problem for name in unknown_names(loaded, release)]
     if unknown:
         raise DocumentError(loaded.source.placed(unknown))
@@ -89,8 +89,8 @@ def ask(origin: Origin, key: str, command: str, engine: str | None, num_blocks: 
 def release_of(engine: str | None) -> tuple[str, Release]:
     """(what a release is called, the release) without a document. Raises DocumentError for an unknown one."""
     with placed(None):
-        called, version, _ = releases.chosen(engine, None)
-        return called, releases.release(version)
+        called, version, _ = lookup.chosen(engine, None)
+        return called, lookup.release(version)
 
 
 @contextmanager

@@ -10,8 +10,8 @@ from kvinspect.api.asking import Origin, load
 from kvinspect.api.cg_support import cg_support
 from kvinspect.api.plan import plan
 from kvinspect.document.document import Document
-from kvinspect.engine import releases
 from kvinspect.engine.beside import Beside, Difference, differences
+from kvinspect.releases import lookup
 
 _COMMANDS: dict[str, tuple[str, Callable[..., Any]]] = {
     "align": ("kv_cache_config", align),
@@ -36,11 +36,11 @@ def beside(document: Origin) -> Beside:
         ours, theirs = _both(loaded, name)
         live = theirs["engine"]
         rows += [Difference(name, *row) for row in differences(ours, theirs)]
-    return Beside(loaded.source.name, live, releases.number(theirs["release"]), tuple(commands), tuple(rows))
+    return Beside(loaded.source.name, live, lookup.number(theirs["release"]), tuple(commands), tuple(rows))
 
 
 def _both(document: Document, command: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """(the answer under the shipped catalogue, the answer under the installed vLLM's)."""
     _, ask = _COMMANDS[command]
     theirs = ask(document, engine="installed").to_dict()
-    return ask(document, engine=releases.number(theirs["release"])).to_dict(), theirs
+    return ask(document, engine=lookup.number(theirs["release"])).to_dict(), theirs

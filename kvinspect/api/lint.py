@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 from kvinspect.document.finding import Severity
 from kvinspect.document.problem import DocumentError
 from kvinspect.document.source import label_of
-from kvinspect.engine import releases
 from kvinspect.lint.matrix import together
 from kvinspect.lint.run import FileResult, failed, lint_file, lint_under, unset
 from kvinspect.lint.settings import Settings, read_settings, settings_for
+from kvinspect.releases import lookup
 
 
 class Options(NamedTuple):
@@ -59,7 +59,7 @@ def lint_one(name: str, options: Options, settings: Settings | None = None) -> F
     except Exception as error:
         return failed(label_of(name), error)
     results = lint_under(name, options.over(settings), options.engines or (None,))
-    return together(results, [releases.known(engine) for engine in options.engines])
+    return together(results, [lookup.known(engine) for engine in options.engines])
 
 
 def lint_many(names: Sequence[str], options: Options, jobs: int = 1) -> list[FileResult]:

@@ -9,12 +9,12 @@ from kvinspect.api.plan_model import ModelPlan
 from kvinspect.document.files import printable, read_bounded, read_standard_input
 from kvinspect.document.limits import MAX_LOG_BYTES
 from kvinspect.document.problem import DocumentError, Mark, Problem
-from kvinspect.engine import releases
 from kvinspect.engine.answer import refusal_dict
 from kvinspect.engine.refusal import Unknown
 from kvinspect.models.memory import Memory
 from kvinspect.planning.log_comparison import Compared, comparison, memory_range
 from kvinspect.planning.start_up_log import StartUpLog, read_start_up_log
+from kvinspect.releases import lookup
 
 
 class LogAnswer(NamedTuple):
@@ -75,7 +75,7 @@ def release_in(log: StartUpLog) -> str | None:
     if not log.release:
         return None
     try:
-        return releases.known(log.release.partition("+")[0])
+        return lookup.known(log.release.partition("+")[0])
     except Unknown as unknown:
         hint = "--engine RELEASE holds the log against the plan of another release"
         mark = Mark(log.of("release")[-1].number, 1)

@@ -10,7 +10,6 @@ from kvinspect.api.asking import load
 from kvinspect.api.plan import plan
 from kvinspect.api.specs import load_model, specs
 from kvinspect.document.problem import DocumentError
-from kvinspect.engine import releases
 from kvinspect.models.answer import SpecsAnswer, as_served, scheduler_defaults
 from kvinspect.models.arguments import argument, engine_arguments
 from kvinspect.models.config import Model
@@ -20,6 +19,7 @@ from kvinspect.models.weights import Weights, weights_of
 from kvinspect.planning.answer import BackendChoice, ModelOrigin, PlanAnswer
 from kvinspect.planning.axes import Axis, points
 from kvinspect.planning.sweep import Point, SweepAnswer, impossible, point_of
+from kvinspect.releases import lookup
 
 Progress = Callable[[int, int], None]
 
@@ -108,7 +108,7 @@ def plan_model(
     )
     found = plan(load(planning_document(stages, memory.size, written), loaded.name))
     # The document in between names the release that was chosen before it.
-    setting = found.setting._replace(engine_source=releases.chosen(engine, None)[2])
+    setting = found.setting._replace(engine_source=lookup.chosen(engine, None)[2])
     return ModelPlan(stages, memory, found._replace(setting=setting))
 
 

@@ -12,13 +12,13 @@ from kvinspect.document.files import is_file
 from kvinspect.document.load import from_source
 from kvinspect.document.problem import DocumentError, Problem
 from kvinspect.document.source import Source, read_source
-from kvinspect.engine.catalogue import flags
-from kvinspect.engine.catalogue.flags import Flags
 from kvinspect.lint.kinds import kind_of
 from kvinspect.models.command import read_file, read_words
 from kvinspect.models.config import Model, load_model
 from kvinspect.models.given import SOURCE
 from kvinspect.models.hub import located
+from kvinspect.releases.data import flags
+from kvinspect.releases.data.flags import Flags
 
 NESTED = {
     "attention_backend": "attention_config",

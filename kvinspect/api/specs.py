@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from kvinspect.document.problem import DocumentError, Problem, nearest
-from kvinspect.engine import releases
 from kvinspect.engine.refusal import Refused, Unknown
 from kvinspect.engine.situation import DEFAULT_CAPABILITY
 from kvinspect.models.answer import SpecsAnswer
@@ -14,6 +13,7 @@ from kvinspect.models.arguments import EngineArguments, argument, engine_argumen
 from kvinspect.models.config import Model, Origin, load_model
 from kvinspect.models.given import SOURCE
 from kvinspect.models.stages import stage_of
+from kvinspect.releases import lookup
 
 __all__ = ["load_model", "specs"]
 
@@ -42,8 +42,8 @@ def specs(
     if not 0 <= stage < arguments.pipeline_parallel_size:
         raise ValueError(f"stage is a number below pipeline_parallel_size ({arguments.pipeline_parallel_size})")
     try:
-        called, version, _ = releases.chosen(engine, None)
-        release = releases.release(version)
+        called, version, _ = lookup.chosen(engine, None)
+        release = lookup.release(version)
         capability = _capability(platform, device_capability)
         return stage_of(loaded, release, called, (platform, capability), arguments, stage)
     except Unknown as unknown:

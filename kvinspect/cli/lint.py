@@ -118,9 +118,9 @@ def _options(
 ) -> Options:
     from kvinspect.api.lint import Options
     from kvinspect.document.finding import Severity
-    from kvinspect.engine import releases
     from kvinspect.engine.refusal import Unknown
     from kvinspect.lint.registry import UnknownRule, selected
+    from kvinspect.releases import lookup
 
     engines = _split([engine] if engine else None)
     if engine is not None and not engines:
@@ -130,7 +130,7 @@ def _options(
     try:
         selected(_split(select), _split(ignore))
         for word in engines:
-            releases.known(word)
+            lookup.known(word)
     except UnknownRule as error:
         raise bad_call(str(error), "--select/--ignore") from None
     except Unknown as unknown:

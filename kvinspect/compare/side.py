@@ -14,10 +14,10 @@ from kvinspect.engine.cache import Cache
 from kvinspect.engine.cudagraph.answer import CGSupportAnswer
 from kvinspect.engine.cudagraph.run import cg_support_cache
 from kvinspect.engine.refusal import Refusal
-from kvinspect.engine.releases import Release
 from kvinspect.engine.run import align_cache
 from kvinspect.engine.specs import LATENT, AttentionSpec, LayerSpec
 from kvinspect.planning.answer import PlanAnswer
+from kvinspect.releases.release import Release
 
 FNUZ = ("rocm", "9.4")
 """Where fp8 is the fnuz variant: `RocmPlatform.is_fp8_fnuz`."""

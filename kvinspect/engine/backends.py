@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 
 from kvinspect.document.model import BackendEntry
 from kvinspect.document.problem import Path
-from kvinspect.engine import catalogue
 from kvinspect.engine.conditions import Facts, Rule, choose, outcomes
 from kvinspect.engine.expressions import evaluate
 from kvinspect.engine.refusal import Refused
+from kvinspect.releases.data import catalogue
 
 PROBE = 1234567
 """The number of blocks with which the engine asks for a shape to find the dim that holds it."""

@@ -21,7 +21,7 @@ from kvinspect.engine.situation import Situation
 from kvinspect.engine.specs import AttentionSpec, GroupSpec, LayerSpec, UniformTypeSpecs, group_spec
 
 if TYPE_CHECKING:
-    from kvinspect.engine.releases import Release
+    from kvinspect.engine.release import EngineRelease
 
 
 @dataclass
@@ -29,7 +29,7 @@ class Cache:
     """The KV cache of a document as it comes about; each step fills in what the next ones read."""
 
     document: Document
-    release: Release
+    release: EngineRelease
     situation: Situation
     backends: Backends
     num_blocks: int
@@ -53,7 +53,7 @@ class Cache:
     """What stopped the first step."""
 
     @classmethod
-    def of(cls, document: Document, release: Release, num_blocks: int) -> Cache:
+    def of(cls, document: Document, release: EngineRelease, num_blocks: int) -> Cache:
         """The cache of a document before the first step."""
         situation = Situation.of(document)
         backends = Backends(release.catalogue, document.model.backends, situation.facts())
@@ -102,7 +102,7 @@ def _build_groups(cache: Cache) -> None:
         cache.kernel_block_sizes = release.storage.kernel_block_sizes(cache) if given is None else tuple(given)
 
 
-def _aligned_specs(spec: GroupSpec, release: Release) -> GroupSpec:
+def _aligned_specs(spec: GroupSpec, release: EngineRelease) -> GroupSpec:
     if isinstance(spec, UniformTypeSpecs):
         inner = tuple((layer, release.aligned_spec(one)) for layer, one in spec.specs)
         return UniformTypeSpecs(spec.block_size, inner)

@@ -10,11 +10,11 @@ from kvinspect.engine.explain import Reason
 from kvinspect.engine.groups import KVCacheGroup
 from kvinspect.engine.judge import Judged, judge
 from kvinspect.engine.refusal import Refused, stage
-from kvinspect.engine.releases import Release
+from kvinspect.engine.release import EngineRelease
 from kvinspect.engine.specs import reported_kind
 
 
-def align_document(document: Document, release: Release, setting: Setting) -> AlignAnswer:
+def align_document(document: Document, release: EngineRelease, setting: Setting) -> AlignAnswer:
     """What the engine does with a document's KV cache. Raises Unknown for a name that nobody knows."""
     return align_cache(Cache.of(document, release, setting.num_blocks), setting)
 

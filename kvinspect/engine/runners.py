@@ -1,22 +1,20 @@
 """The model runner whose rules apply: the document's, or the one that the release picks for the document's model.
 
 Follows `VllmConfig.use_v2_model_runner` and `_is_default_v2_model_runner_model` (0.25 on), Triton being there and
-`VLLM_USE_V2_MODEL_RUNNER` unset. What each release picks is data in `catalogue/runners/`, written by
-`tools/runners.py`.
+`VLLM_USE_V2_MODEL_RUNNER` unset. What each release picks is data, `runners.json`, written by `tools/runners.py`.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any, NamedTuple
 
 from kvinspect.document.document import Document
 from kvinspect.document.problem import Path
-from kvinspect.engine.catalogue import FOLDER
 from kvinspect.engine.conditions import holds
 from kvinspect.engine.model_facts import Facts, cases, is_named, open_keys, state_kind
+from kvinspect.releases.data.catalogue import read_file
 
 NEWER, OLDER = "v2", "v1"
 KINDS = {
@@ -42,8 +40,7 @@ class Choice(NamedTuple):
 @cache
 def rules_of(version: str) -> Mapping[str, Any]:
     """How a release picks its runner."""
-    found: Mapping[str, Any] = json.loads((FOLDER / "runners" / f"{version}.json").read_text(encoding="utf-8"))
-    return found
+    return read_file(version, "runners")
 
 
 def choose(document: Document, version: str) -> Choice:

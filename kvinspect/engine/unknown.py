@@ -10,10 +10,10 @@ from kvinspect.document.document import Document
 from kvinspect.document.model import SpecEntry
 from kvinspect.document.problem import Path, nearest
 from kvinspect.engine.refusal import Unknown
-from kvinspect.engine.releases import Release
+from kvinspect.engine.release import EngineRelease
 
 
-def unknown_names(document: Document, release: Release) -> Iterator[Unknown]:
+def unknown_names(document: Document, release: EngineRelease) -> Iterator[Unknown]:
     """The cache dtype, backends and words of specs that nobody knows, in the order of the model's fields."""
     yield from _cache_dtype(document, release)
     known = (*document.model.backends, *_backends(release))
@@ -25,7 +25,7 @@ def unknown_names(document: Document, release: Release) -> Iterator[Unknown]:
         yield from _spec_words(path, entry, release)
 
 
-def _cache_dtype(document: Document, release: Release) -> Iterator[Unknown]:
+def _cache_dtype(document: Document, release: EngineRelease) -> Iterator[Unknown]:
     word, known = document.model.cache_dtype, [*release.catalogue["cache_dtypes"], "half", "float"]
     if word not in known:
         expected = f"a --kv-cache-dtype of vLLM {release.version}: {', '.join(known)}"
@@ -33,7 +33,7 @@ def _cache_dtype(document: Document, release: Release) -> Iterator[Unknown]:
 
 
 @cache
-def _backends(release: Release) -> tuple[str, ...]:
+def _backends(release: EngineRelease) -> tuple[str, ...]:
     """Names and class names, those that there are in the release before those that are only names there."""
     entries: Mapping[str, Mapping[str, Any]] = release.catalogue["backends"]
     there = [name for name, entry in entries.items() if "unavailable" not in entry]
@@ -68,7 +68,7 @@ def _specs(document: Document) -> Iterator[tuple[Path, SpecEntry]]:
     yield from ((("kv_cache_specs", key), spec) for key, spec in (model.kv_cache_specs or {}).items())
 
 
-def _spec_words(path: Path, spec: SpecEntry, release: Release) -> Iterator[Unknown]:
+def _spec_words(path: Path, spec: SpecEntry, release: EngineRelease) -> Iterator[Unknown]:
     for field in ("kv_quant_mode", "mamba_type"):
         word = getattr(spec, field)
         if isinstance(word, str) and word not in _words(release, field):
@@ -77,7 +77,7 @@ def _spec_words(path: Path, spec: SpecEntry, release: Release) -> Iterator[Unkno
 
 
 @cache
-def _words(release: Release, field: str) -> tuple[str, ...]:
+def _words(release: EngineRelease, field: str) -> tuple[str, ...]:
     if field == "kv_quant_mode":
         return tuple(release.catalogue["kv_quant_modes"])
     entries = release.catalogue["backends"]

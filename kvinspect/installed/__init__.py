@@ -40,7 +40,7 @@ def version() -> str | None:
 
 @cache
 def catalogue() -> dict[str, Any]:
-    """What the installed release's classes answer, as `engine/catalogue/<release>.json` holds it.
+    """What the installed release's classes answer, as `releases/data/<release>/catalogue.json` holds it.
 
     Raises NotAsked where there is no vLLM, or it does not let itself be asked.
     """
@@ -72,7 +72,7 @@ def _ask(folder: pathlib.Path) -> pathlib.Path:
         done = subprocess.run([sys.executable, tool, folder], capture_output=True, text=True, timeout=LIMIT_SECONDS)
     except subprocess.TimeoutExpired:
         raise NotAsked(f"the installed vLLM did not answer within {LIMIT_SECONDS} seconds") from None
-    written = next(folder.glob("*.json"), None)
+    written = next(folder.glob("*/catalogue.json"), None)
     if done.returncode or written is None:
         last = (done.stderr.strip().splitlines() or ["nothing was written"])[-1]
         raise NotAsked(f"the installed vLLM {version()} cannot be asked: {last[:300]}")

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from kvinspect.engine.catalogue import flags, versions
+from kvinspect.releases.data import flags
+from kvinspect.releases.data.catalogue import versions
 
 FileKind = Literal["document", "model", "serve", "other"]
 

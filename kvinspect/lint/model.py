@@ -10,7 +10,6 @@ from kvinspect.document.load import load
 from kvinspect.document.problem import DocumentError, Path, Problem
 from kvinspect.document.source import Source
 from kvinspect.engine.refusal import Refused, Unknown
-from kvinspect.engine.releases import Release
 from kvinspect.engine.situation import DEFAULT_CAPABILITY
 from kvinspect.lint.planned import planned
 from kvinspect.lint.subject import Planned
@@ -19,6 +18,7 @@ from kvinspect.models.arguments import argument, engine_arguments
 from kvinspect.models.config import Model
 from kvinspect.models.memory import parse_size
 from kvinspect.models.stages import planning_document, stage_of
+from kvinspect.releases.release import Release
 
 PLENTY = 1 << 50
 """Bytes for the cache where nobody says: nothing is refused for want of memory then."""

@@ -10,10 +10,10 @@ from kvinspect.document.load import load
 from kvinspect.document.names import Expander
 from kvinspect.document.problem import Path
 from kvinspect.engine.answer import Setting
-from kvinspect.engine.releases import Release
 from kvinspect.lint.subject import Planned, Subject
 from kvinspect.planning.inspection import inspection_document
 from kvinspect.planning.run import plan_document
+from kvinspect.releases.release import Release
 
 
 def planned(document: Document, release: Release) -> Planned:

@@ -15,10 +15,7 @@ from kvinspect.document.fold import fold_names
 from kvinspect.document.load import from_source
 from kvinspect.document.problem import DocumentError, Path, Problem
 from kvinspect.document.source import Source, label_of, read_source
-from kvinspect.engine import releases
-from kvinspect.engine.catalogue import flags
 from kvinspect.engine.refusal import Unknown
-from kvinspect.engine.releases import Release
 from kvinspect.engine.runners import choose
 from kvinspect.engine.unknown import unknown_names
 from kvinspect.geometry.runs import Intricate
@@ -30,6 +27,9 @@ from kvinspect.lint.serve import ServeSubject
 from kvinspect.lint.settings import Settings
 from kvinspect.lint.subject import Planned, Subject
 from kvinspect.lint.suppress import silenced
+from kvinspect.releases import lookup
+from kvinspect.releases.data import flags
+from kvinspect.releases.release import Release
 
 
 class FileResult(NamedTuple):
@@ -167,7 +167,7 @@ def _document(source: Source, settings: Settings, engine: str | None) -> Verdict
         raise DocumentError(source.repeated)
     document = _with_defaults(from_source(source), settings)
     release = _release(document.source, document.model.engine, settings, engine)
-    release = releases.release(release.key, choose(document, release.version).runner)
+    release = lookup.release(release.key, choose(document, release.version).runner)
     _refuse_unknown(document, release)
     subject, place = _subject(document, release)
     return Verdict(release.version, list(_checked(subject, "document", source, place)))
@@ -199,11 +199,11 @@ def _with_defaults(document: Document, settings: Settings) -> Document:
 
 def _release(source: Source, written: str | None, settings: Settings, engine: str | None) -> Release:
     try:
-        _, version, _ = releases.chosen(engine, written if written is not None else settings.engine)
+        _, version, _ = lookup.chosen(engine, written if written is not None else settings.engine)
     except Unknown as unknown:
         path = unknown.path if written is not None and engine is None else ()
         raise DocumentError(source.placed([unknown.problem._replace(path=path)])) from None
-    return releases.release(version)
+    return lookup.release(version)
 
 
 def _refuse_unknown(document: Document, release: Release) -> None:

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 from kvinspect.document.problem import Problem, nearest, shown
 from kvinspect.document.source import Source
-from kvinspect.engine.catalogue.flags import Flags
-from kvinspect.engine.releases import Release
+from kvinspect.releases.data.flags import Flags
+from kvinspect.releases.release import Release
 
 
 class Entry(NamedTuple):

@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 from kvinspect.document.finding import Severity
 from kvinspect.document.limits import MAX_SETTINGS
 from kvinspect.document.problem import Problem, nearest, shown
-from kvinspect.engine import releases
 from kvinspect.engine.refusal import Unknown
 from kvinspect.lint.registry import UnknownRule, rule_named, selected
 from kvinspect.lint.toml_file import TomlFile, read_toml
+from kvinspect.releases import lookup
 
 SEVERITIES = {severity.word: severity for severity in Severity}
 PLATFORMS = ("cuda", "rocm", "xpu", "cpu")
@@ -151,7 +151,7 @@ def _word(value: Any) -> str:
 def _release(value: Any) -> str:
     word = _word(value)
     try:
-        releases.known(word)
+        lookup.known(word)
     except Unknown as unknown:
         raise ValueError(unknown.problem.text) from None
     return word

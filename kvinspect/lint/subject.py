@@ -14,9 +14,9 @@ from kvinspect.engine.cudagraph.decide import Decision, decide_in
 from kvinspect.engine.groups import AttentionGroup
 from kvinspect.engine.judge import Judged, judge
 from kvinspect.engine.refusal import Refusal, Refused, stage
-from kvinspect.engine.releases import Release
 from kvinspect.engine.selection import Ask, Misfit, misfits_of
 from kvinspect.engine.specs import AttentionSpec
+from kvinspect.releases.release import Release
 
 
 @lru_cache(maxsize=4096)

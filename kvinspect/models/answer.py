@@ -9,11 +9,10 @@ from kvinspect.document.words import KIND_OF_WORD
 from kvinspect.engine.backends import Backend, Backends, from_catalogue
 from kvinspect.engine.refusal import Refused
 from kvinspect.models.inner_backends import INNER, as_document
-from kvinspect.models.rules import Rules
 from kvinspect.models.setting import Setting
 from kvinspect.models.specs import LayerCache, Specs, spec_fields
 from kvinspect.planning.inputs import Inputs
-from kvinspect.planning.steps import steps_of
+from kvinspect.releases.model_rules import ModelRules
 
 
 class SpecsAnswer(NamedTuple):
@@ -37,13 +36,13 @@ class SpecsAnswer(NamedTuple):
     def layout(self) -> str | None:
         """The layout of the whole cache, None where the release has none or the backends do not agree on one."""
         setting = self.setting
-        steps = steps_of(setting.release)
+        release = setting.release
         attention = [layer for layer in self.layers if layer.spec.kind != "mamba"]
         made = self._backends({layer.backend.backend for layer in attention})
         backends = {layer.name: made[layer.backend.backend] for layer in attention}
         inputs = Inputs({layer.name: layer.spec for layer in self.layers}, (), (), backends)
         try:
-            found = steps.layout(inputs, None, steps)
+            found = release.layout(inputs, None, release)
         except Refused:
             return None
         return found.layout.name if found else None
@@ -165,10 +164,11 @@ USUAL_MEMORY = {"8.0": 80, "9.0": 80, "9.4": 192, "9.5": 288, "10.0": 180, "10.3
 """Compute capability → GiB of the GPU that serves models with it; others have less than the least that matters."""
 
 
-def server_defaults(rules: Rules, memory: int, device_name: str = "") -> tuple[int, int]:
+def server_defaults(rules: ModelRules, memory: int, device_name: str = "") -> tuple[int, int]:
     """(tokens, sequences) of a batch that `vllm serve` takes on a GPU of so many bytes (`get_batch_defaults`).
 
-    >>> server_defaults(Rules(), 80 << 30), server_defaults(Rules(), 80 << 30, "A100"), server_defaults(Rules(), 0)
+    >>> rules = ModelRules()
+    >>> server_defaults(rules, 80 << 30), server_defaults(rules, 80 << 30, "A100"), server_defaults(rules, 0)
     ((8192, 1024), (2048, 256), (2048, 256))
     """
     small = "a100" in device_name.lower()

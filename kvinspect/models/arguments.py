@@ -12,9 +12,8 @@ from typing import Any
 from kvinspect.document.limits import MAX_INT, MAX_RANKS, MAX_STAGES
 from kvinspect.document.numbers import human_number
 from kvinspect.document.problem import DocumentError, Problem, nearest, shown
-from kvinspect.engine import catalogue
-from kvinspect.engine.catalogue import flags
 from kvinspect.models.given import SOURCE, unusable
+from kvinspect.releases.data import catalogue, flags
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,8 +14,8 @@ from kvinspect.document.limits import MAX_DEPTH
 from kvinspect.document.numbers import human_number
 from kvinspect.document.problem import DocumentError, Problem, nearest, shown
 from kvinspect.document.source import Source
-from kvinspect.engine.catalogue.flags import Flags
 from kvinspect.models.given import OBJECTS, SOURCE, json_of
+from kvinspect.releases.data.flags import Flags
 
 LEVELS = ("0", "1", "2", "3")
 """What `-O` takes."""

@@ -11,8 +11,8 @@ from kvinspect.models.fields import Fields
 from kvinspect.models.layers import Attention, Layer
 from kvinspect.models.registry import family, normalized, table
 from kvinspect.models.resolve import window_of
-from kvinspect.models.rules import Rules
 from kvinspect.models.setting import Setting
+from kvinspect.releases.model_rules import ModelRules
 
 Window = Callable[[Fields, int], int | None]
 """The window of a layer by its index, in tokens."""
@@ -35,7 +35,7 @@ class Here:
         return self.config.text
 
     @property
-    def rules(self) -> Rules:
+    def rules(self) -> ModelRules:
         """What the release does differently."""
         return self.setting.rules
 

@@ -1,7 +1,7 @@
 """From the architecture that a config.json names to the family that knows its layers.
 
-Which architectures a release has, what class stands for each and what that class is, is data: one file a release under
-`architectures/`, written by `tools/architectures.py`. A family is a module under `families/`; it names the
+Which architectures a release has, what class stands for each and what that class is, is data: each release's
+`architectures.json`, written by `tools/architectures.py`. A family is a module under `families/`; it names the
 architectures, or vLLM's classes for them, under `ARCHITECTURES`, and yields their layers from `layers`.
 """
 
@@ -19,8 +19,9 @@ from typing import Any, NamedTuple
 from kvinspect.document.problem import DocumentError, Path, Problem, nearest
 from kvinspect.models import families
 from kvinspect.models.config import Model
+from kvinspect.releases.data.catalogue import read_file
 
-FOLDER = pathlib.Path(__file__).parent / "architectures"
+THROUGH_TRANSFORMERS = pathlib.Path(__file__).with_name("transformers.json")
 
 SUFFIXES = (
     ("ForCausalLM", "generate", "none"),
@@ -70,14 +71,13 @@ class Architecture(NamedTuple):
 @cache
 def table(release: str) -> Mapping[str, Any]:
     """What a release's registry has: `classes`, `removed`, and what `transformers` runs beside them."""
-    found: dict[str, Any] = json.loads((FOLDER / f"{release}.json").read_text(encoding="utf-8"))
-    return found
+    return read_file(release, "architectures")
 
 
 @cache
 def through_transformers() -> frozenset[str]:
     """Classes of transformers that vLLM can run where it has none of its own."""
-    return frozenset(json.loads((FOLDER / "transformers.json").read_text(encoding="utf-8")))
+    return frozenset(json.loads(THROUGH_TRANSFORMERS.read_text(encoding="utf-8")))
 
 
 def architecture(model: Model, release: str, runner: str = "auto") -> Architecture:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Container
 
 from kvinspect.document.problem import DocumentError, Problem, nearest
-from kvinspect.engine.releases import Release
 from kvinspect.models.arguments import EngineArguments
 from kvinspect.models.config import Model
 from kvinspect.models.fields import Fields
 from kvinspect.models.given import SOURCE
 from kvinspect.models.rope import scaled_length, starts_long
-from kvinspect.models.rules import Rules
 from kvinspect.models.shape import Shape
+from kvinspect.releases.model_rules import ModelRules
+from kvinspect.releases.release import Release
 
 DEFAULT_LENGTH = 2048
 """Tokens of a context where the model's file does not say."""
@@ -135,7 +135,7 @@ def _of_scheme(scheme: Fields) -> str:
     return "nvfp4" if bits == 4 else "auto"
 
 
-def model_window(model: Model, arguments: EngineArguments, rules: Rules) -> int | None:
+def model_window(model: Model, arguments: EngineArguments, rules: ModelRules) -> int | None:
     """The window of the whole model, None where only some layers have one (`create_engine_config`)."""
     text = model.text
     if arguments.disable_sliding_window:
@@ -150,7 +150,7 @@ def window_of(text: Fields, name: str = "sliding_window") -> int | None:
     return text.maybe_tokens(name, least=0) or None
 
 
-def resolve_length(model: Model, shape: Shape, arguments: EngineArguments, rules: Rules) -> int:
+def resolve_length(model: Model, shape: Shape, arguments: EngineArguments, rules: ModelRules) -> int:
     """The longest context, in tokens (`_get_and_verify_max_len`). Raises DocumentError for one that is too long."""
     text = model.text
     longest, key = shape.max_len, shape.max_len_key

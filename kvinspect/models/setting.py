@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from kvinspect.engine.releases import Release
 from kvinspect.engine.situation import Situation
 from kvinspect.engine.specs import AttentionSpec
 from kvinspect.models.arguments import EngineArguments
 from kvinspect.models.config import Model
 from kvinspect.models.registry import Architecture
-from kvinspect.models.releases import rules
 from kvinspect.models.resolve import (
     model_window,
     quant_mode,
@@ -20,9 +18,10 @@ from kvinspect.models.resolve import (
     resolve_length,
     torch_dtype,
 )
-from kvinspect.models.rules import Rules
 from kvinspect.models.shape import Shape, shape_of
 from kvinspect.models.turboquant import left_unquantised
+from kvinspect.releases.model_rules import ModelRules
+from kvinspect.releases.release import Release
 
 DEFAULT_BLOCK_SIZE = 16
 """Tokens of a block where neither user nor backend says (`CacheConfig.DEFAULT_BLOCK_SIZE`)."""
@@ -36,7 +35,7 @@ class Setting(NamedTuple):
     """What is settled before layers are made. Sizes in tokens; `block_size` is the user's, None where nobody says."""
 
     release: Release
-    rules: Rules
+    rules: ModelRules
     platform: str
     capability: str | None
     arguments: EngineArguments
@@ -106,7 +105,7 @@ def settle(
     pooling = architecture.runner == "pooling"
     shape = shape_of(model, "multimodal" in architecture.flags and not arguments.language_model_only)
     hybrid = _is_hybrid(model, architecture)
-    rule = rules(release.name)
+    rule = release.models
     prefix, chunked = _caching(model, architecture, arguments, hybrid, rule)
     length = resolve_length(model, shape, arguments, rule)
     mode, block = _mamba(architecture, arguments, hybrid, prefix, length, rule)
@@ -163,7 +162,7 @@ def attention_type(model: Model, architecture: Architecture, hybrid: bool) -> st
 
 
 def _caching(
-    model: Model, architecture: Architecture, arguments: EngineArguments, hybrid: bool, rule: Rules
+    model: Model, architecture: Architecture, arguments: EngineArguments, hybrid: bool, rule: ModelRules
 ) -> tuple[bool, bool]:
     """(prefix caching, chunked prefill), by default where the model can; hybrids by the release's rule."""
     kind = attention_type(model, architecture, hybrid)
@@ -178,7 +177,7 @@ def _caching(
 
 
 def _mamba(
-    architecture: Architecture, arguments: EngineArguments, hybrid: bool, prefix: bool, length: int, rule: Rules
+    architecture: Architecture, arguments: EngineArguments, hybrid: bool, prefix: bool, length: int, rule: ModelRules
 ) -> tuple[str, int | None]:
     """(cache mode, block size in tokens) of state-space layers (`MambaModelConfig`)."""
     block = arguments.mamba_block_size

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
-from kvinspect.engine.releases import Release
 from kvinspect.models.answer import SpecsAnswer
 from kvinspect.models.arguments import EngineArguments
 from kvinspect.models.config import Model
@@ -14,6 +13,7 @@ from kvinspect.models.registry import architecture
 from kvinspect.models.setting import settle
 from kvinspect.models.specs import make_specs
 from kvinspect.planning.inspection import in_order
+from kvinspect.releases.release import Release
 
 COMPILATION = (
     "mode", "cudagraph_mode", "use_inductor_graph_partition", "cudagraph_capture_sizes", "max_cudagraph_capture_size",

@@ -29,7 +29,7 @@ from kvinspect.planning.requests import request_blocks
 
 if TYPE_CHECKING:
     from kvinspect.planning.inputs import Inputs
-    from kvinspect.planning.steps import Steps
+    from kvinspect.planning.release import PlannerRelease
 
 
 class Worker(NamedTuple):
@@ -96,7 +96,7 @@ class PlanAnswer(NamedTuple):
 
     setting: Setting
     deployment: Deployment
-    steps: Steps
+    release: PlannerRelease
     inputs: Inputs | None = None
     grouping: Grouping | None = None
     workers: tuple[Worker, ...] = ()
@@ -123,13 +123,13 @@ class PlanAnswer(NamedTuple):
 
     def _group(self, group: KVCacheGroup, block_bytes: int) -> PlannedGroup:
         layers = [group.spec_of(layer) for layer in group.layer_names]
-        content = sum(unpadded_bytes(spec, self.steps.unpadded) for spec in layers)
+        content = sum(unpadded_bytes(spec, self.release.unpadded) for spec in layers)
         named = self.inputs.backends if self.inputs else {}
         return PlannedGroup(
             id=group.id,
             layer_names=group.layer_names,
             spec=group.spec,
-            page_size_bytes=_page(group.spec, self.steps),
+            page_size_bytes=_page(group.spec, self.release),
             content_bytes=content,
             padding_bytes=block_bytes - content,
             blocks_per_request=request_blocks(group.spec, self.deployment),
@@ -144,7 +144,7 @@ class PlanAnswer(NamedTuple):
             return []
         found = self.capacity
         length = self.deployment.max_model_len
-        return self.steps.log_lines(found.num_tokens, length, found.max_concurrency, self.setting.platform)
+        return self.release.log_lines(found.num_tokens, length, found.max_concurrency, self.setting.platform)
 
     def to_dict(self) -> dict[str, Any]:
         """The answer as `--format json` prints it; sizes in bytes, lengths in tokens."""
@@ -174,7 +174,7 @@ class PlanAnswer(NamedTuple):
         return {
             "kv_cache_group_id": group.id,
             "layer_names": list(group.layer_names),
-            "kv_cache_spec": spec_dict(group.spec, self.steps),
+            "kv_cache_spec": spec_dict(group.spec, self.release),
             "backends": list(group.backends),
             "page_size_bytes": group.page_size_bytes,
             "padding_bytes": group.padding_bytes,
@@ -182,25 +182,25 @@ class PlanAnswer(NamedTuple):
         }
 
 
-def _page(spec: GroupSpec, steps: Steps) -> int:
+def _page(spec: GroupSpec, release: PlannerRelease) -> int:
     if isinstance(spec, UniformTypeSpecs):
-        return sum(steps.page(inner) for _, inner in spec.specs)
-    return steps.page(spec)
+        return sum(release.page(inner) for _, inner in spec.specs)
+    return release.page(spec)
 
 
-def spec_dict(spec: GroupSpec, steps: Steps) -> dict[str, Any]:
+def spec_dict(spec: GroupSpec, release: PlannerRelease) -> dict[str, Any]:
     """A spec with the fields that its class has in the release and that differ from their defaults."""
     if isinstance(spec, UniformTypeSpecs):
-        inner = {layer: spec_dict(one, steps) for layer, one in spec.specs}
+        inner = {layer: spec_dict(one, release) for layer, one in spec.specs}
         head = {"kind": "uniform_type", "type": SPEC_CLASSES["uniform_type"], "block_size": spec.block_size}
-        return {**head, "page_size_bytes": _page(spec, steps), "kv_cache_specs": inner}
+        return {**head, "page_size_bytes": _page(spec, release), "kv_cache_specs": inner}
     head = {"kind": reported_kind(spec), "type": SPEC_CLASSES[spec.kind]}
-    return {**head, **written_fields(spec, steps), "page_size_bytes": steps.page(spec)}
+    return {**head, **written_fields(spec, release), "page_size_bytes": release.page(spec)}
 
 
-def written_fields(spec: LayerSpec, steps: Steps) -> dict[str, Any]:
+def written_fields(spec: LayerSpec, release: PlannerRelease) -> dict[str, Any]:
     """The fields of a spec that say something, as a document writes them."""
-    fields = steps.release.catalogue["spec_classes"][SPEC_CLASSES[spec.kind]]
+    fields = release.catalogue["spec_classes"][SPEC_CLASSES[spec.kind]]
     usual = AttentionSpec._field_defaults if isinstance(spec, AttentionSpec) else type(spec)._field_defaults
     found: dict[str, Any] = {}
     for field in (*fields["required"], *fields["optional"]):

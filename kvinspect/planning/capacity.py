@@ -15,7 +15,7 @@ from kvinspect.planning.deployment import Deployment
 from kvinspect.planning.requests import request_blocks
 
 if TYPE_CHECKING:
-    from kvinspect.planning.steps import Steps
+    from kvinspect.planning.release import PlannerRelease
 
 
 class RequestCost(NamedTuple):
@@ -30,14 +30,14 @@ class RequestCost(NamedTuple):
     blocks: int
 
 
-def bytes_of_allocations(groups: Sequence[KVCacheGroup], deployment: Deployment, steps: Steps) -> int:
+def bytes_of_allocations(groups: Sequence[KVCacheGroup], deployment: Deployment, release: PlannerRelease) -> int:
     """Up to 0.28: bytes of one block through all layers of a worker (`_pool_bytes_per_block`). Raises Refused."""
     typed = [isinstance(group.spec, UniformTypeSpecs) for group in groups]
     if typed == [True]:
-        return group_page_size_bytes(groups[0].spec, steps.unpadded)
+        return group_page_size_bytes(groups[0].spec, release.unpadded)
     if all(typed) or (deployment.cross_layers and len(groups) > 1):
-        return steps.release.packed_placement(groups, steps.unpadded)[0]
-    pages = {group_page_size_bytes(group.spec, steps.unpadded) for group in groups}
+        return release.packed_placement(groups, release.unpadded)[0]
+    pages = {group_page_size_bytes(group.spec, release.unpadded) for group in groups}
     if len(pages) > 1:
         found = ", ".join(map(str, sorted(pages)))
         raise Refused("AssertionError", f"the groups' pages differ: {found} bytes", function="get_uniform_page_size")
@@ -45,26 +45,26 @@ def bytes_of_allocations(groups: Sequence[KVCacheGroup], deployment: Deployment,
 
 
 def tensors_of_allocations(
-    groups: Sequence[KVCacheGroup], num_blocks: int, deployment: Deployment, steps: Steps
+    groups: Sequence[KVCacheGroup], num_blocks: int, deployment: Deployment, release: PlannerRelease
 ) -> tuple[Tensor, ...]:
     """Up to 0.28: allocations of their own for the layers, or packed ones. Raises Refused."""
-    return place(groups, num_blocks, steps.unpadded, steps.release.packed_placement, deployment.cross_layers)
+    return place(groups, num_blocks, release.unpadded, release.packed_placement, deployment.cross_layers)
 
 
 def concurrency_by_blocks(
-    groups: Sequence[KVCacheGroup], num_blocks: int, deployment: Deployment, steps: Steps
+    groups: Sequence[KVCacheGroup], num_blocks: int, deployment: Deployment, release: PlannerRelease
 ) -> float:
     """From 0.27 on: blocks of the pool to the blocks of all groups that one request holds."""
     return _ratio(num_blocks, sum(request_blocks(group.spec, deployment) for group in groups))
 
 
 def concurrency_by_memory(
-    groups: Sequence[KVCacheGroup], num_blocks: int, deployment: Deployment, steps: Steps
+    groups: Sequence[KVCacheGroup], num_blocks: int, deployment: Deployment, release: PlannerRelease
 ) -> float:
     """0.25 and 0.26: a request's bytes of every group to the bytes of the first group's page."""
-    page = group_page_size_bytes(groups[0].spec, steps.unpadded)
+    page = group_page_size_bytes(groups[0].spec, release.unpadded)
     layers = max(len(group.layer_names) for group in groups)
-    pages = [group_page_size_bytes(group.spec, steps.unpadded) for group in groups]
+    pages = [group_page_size_bytes(group.spec, release.unpadded) for group in groups]
     needed = sum(request_blocks(group.spec, deployment) * size for group, size in zip(groups, pages, strict=True))
     return _ratio(num_blocks, -(-layers * needed // (page * layers)) if layers else 0)
 

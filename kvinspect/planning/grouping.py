@@ -19,7 +19,7 @@ from kvinspect.planning.uniform import Specs, uniform_type
 from kvinspect.planning.unify import unified
 
 if TYPE_CHECKING:
-    from kvinspect.planning.steps import Steps
+    from kvinspect.planning.release import PlannerRelease
 
 Buckets = list[list[str]]
 """Layers that may be in one group."""
@@ -37,53 +37,53 @@ class Grouping(NamedTuple):
     """(padding layers, layers) of each kind of layer that does not fill its last group."""
 
 
-def grouped(specs: Specs, deployment: Deployment, steps: Steps) -> Grouping:
+def grouped(specs: Specs, deployment: Deployment, release: PlannerRelease) -> Grouping:
     """The KV cache groups of a whole model. Raises Refused where the engine stops."""
     if deployment.disable_hybrid_kv_cache_manager:
-        specs = steps.without_hybrid_manager(specs, steps)
+        specs = release.without_hybrid_manager(specs, release)
     if not specs:
         return Grouping((), "attention_free", "no layer has a KV cache", specs)
-    if merges(list(specs.values()), steps.merging):
-        one = merged(specs.values(), steps.merging)
+    if merges(list(specs.values()), release.merging):
+        one = merged(specs.values(), release.merging)
         why = "all layers have the same spec, so they share one block table"
         return Grouping(_numbered([(list(specs), one)]), "uniform_spec", why, specs)
-    typed = uniform_type(specs, steps)
+    typed = uniform_type(specs, release)
     if typed is not None:
         why = "all layers need as many token slots, in pages of different sizes: one group, and a spec for each layer"
         return Grouping(_numbered([(list(specs), typed)]), "uniform_type", why, specs)
-    if steps.packs_latents(specs, steps):
+    if release.packs_latents(specs, release):
         why = "latent layers with windows of several sizes are packed side by side in each block"
-        return Grouping(latent_groups(specs, steps), "packed", why, specs)
-    indexed = steps.indexed(specs, steps)
+        return Grouping(latent_groups(specs, release), "packed", why, specs)
+    indexed = release.indexed(specs, release)
     if indexed is not None:
         why = "states lie on the pages of latents, and the pages of their index beside them"
         return Grouping(_numbered(indexed), "latent_index", why, specs)
     hidden = {layer: spec for layer, spec in specs.items() if spec.kind == "hidden_state_cache"}
     rest = {layer: spec for layer, spec in specs.items() if layer not in hidden}
-    packed = packed_groups(rest, deployment, steps)
+    packed = packed_groups(rest, deployment, release)
     if packed is not None:
         why = "pages differ and blocks are outermost, so layers are packed side by side in each block"
         groups: list[tuple[list[str], GroupSpec]] = [([layer for layer, _ in one.specs], one) for one in packed]
         groups += [([layer], spec) for layer, spec in hidden.items()]
         return Grouping(_numbered(groups), "packed", why, specs)
-    return _mixed(specs, hidden, rest, steps)
+    return _mixed(specs, hidden, rest, release)
 
 
-def _mixed(specs: Specs, hidden: Specs, rest: dict[str, LayerSpec], steps: Steps) -> Grouping:
+def _mixed(specs: Specs, hidden: Specs, rest: dict[str, LayerSpec], release: PlannerRelease) -> Grouping:
     """Kinds that need different numbers of blocks, in groups of about as many layers with pages alike."""
     try:
-        rest = unified(rest, steps)
+        rest = unified(rest, release)
     except Refused as refused:
-        fallback = steps.fallback(specs, steps) if refused.refusal.type == "NotImplementedError" else None
+        fallback = release.fallback(specs, release) if refused.refusal.type == "NotImplementedError" else None
         if fallback is None:
             raise
         why = "the pages cannot be made alike, so layers with a window are planned as with full attention"
         return Grouping(_numbered([(list(specs), fallback)]), "full_allocation", why, fallback.by_layer)
-    members, why, padding = _split(steps.buckets(rest, steps))
-    groups = [(layers, merged([rest[layer] for layer in layers], steps.merging)) for layers in members]
+    members, why, padding = _split(release.buckets(rest, release))
+    groups = [(layers, merged([rest[layer] for layer in layers], release.merging)) for layers in members]
     if hidden:
-        groups = steps.room_for_hidden(groups, hidden, steps)
-        groups += _hidden(hidden, [spec for _, spec in groups], steps)
+        groups = release.room_for_hidden(groups, hidden, release)
+        groups += _hidden(hidden, [spec for _, spec in groups], release)
     return Grouping(_numbered(groups), "uniform_page_size", why, {**rest, **hidden}, padding)
 
 
@@ -91,7 +91,7 @@ def _numbered(groups: Sequence[tuple[list[str], GroupSpec]]) -> tuple[KVCacheGro
     return tuple(KVCacheGroup(i, tuple(layers), spec) for i, (layers, spec) in enumerate(groups))
 
 
-def by_spec(specs: Specs, steps: Steps) -> Buckets:
+def by_spec(specs: Specs, release: PlannerRelease) -> Buckets:
     """0.25 and 0.26: layers with the very same spec."""
     found: dict[LayerSpec, list[str]] = defaultdict(list)
     for layer, spec in specs.items():
@@ -99,13 +99,13 @@ def by_spec(specs: Specs, steps: Steps) -> Buckets:
     return list(found.values())
 
 
-def by_merging(specs: Specs, steps: Steps) -> Buckets:
+def by_merging(specs: Specs, release: PlannerRelease) -> Buckets:
     """From 0.27 on: layers whose specs can be merged, in the order in which they come."""
     layers: Buckets = []
     members: list[list[LayerSpec]] = []
-    for names in by_spec(specs, steps):
+    for names in by_spec(specs, release):
         spec = specs[names[0]]
-        home = next((i for i, others in enumerate(members) if _goes_with(others, spec, steps)), None)
+        home = next((i for i, others in enumerate(members) if _goes_with(others, spec, release)), None)
         if home is None:
             layers.append(list(names))
             members.append([spec])
@@ -115,9 +115,9 @@ def by_merging(specs: Specs, steps: Steps) -> Buckets:
     return layers
 
 
-def _goes_with(others: Sequence[LayerSpec], spec: LayerSpec, steps: Steps) -> bool:
+def _goes_with(others: Sequence[LayerSpec], spec: LayerSpec, release: PlannerRelease) -> bool:
     try:
-        merged([*others, spec], steps.merging)
+        merged([*others, spec], release.merging)
     except Refused as refused:
         if refused.refusal.type not in ("AssertionError", "ValueError"):
             raise
@@ -147,17 +147,17 @@ def _split(buckets: Buckets) -> tuple[Buckets, str, tuple[tuple[int, int], ...]]
     return groups, why, padding
 
 
-def _hidden(hidden: Specs, others: Sequence[LayerSpec], steps: Steps) -> list[tuple[list[str], LayerSpec]]:
+def _hidden(hidden: Specs, others: Sequence[LayerSpec], release: PlannerRelease) -> list[tuple[list[str], LayerSpec]]:
     """Layers that store hidden states, a group each, with the page of the others."""
-    pages = {steps.page(spec) for spec in others}
+    pages = {release.page(spec) for spec in others}
     if len(pages) != 1:
         raise Refused("AssertionError", "the groups' pages differ in bytes", function="get_uniform_page_size")
     page = pages.pop()
     common = gcd(*(spec.block_size for spec in others))
     found = []
     for layer, spec in hidden.items():
-        size = steps.hidden_block(max(page // token_bytes(spec), 1), common)
-        found.append(([layer], steps.rebuilt(spec, block_size=size, page_size_padded=page)))
+        size = release.hidden_block(max(page // token_bytes(spec), 1), common)
+        found.append(([layer], release.rebuilt(spec, block_size=size, page_size_padded=page)))
     return found
 
 
@@ -165,24 +165,24 @@ LayerGroups = list[tuple[list[str], LayerSpec]]
 """(layers, their one spec) of each group."""
 
 
-def pages_as_they_are(groups: LayerGroups, hidden: Specs, steps: Steps) -> LayerGroups:
+def pages_as_they_are(groups: LayerGroups, hidden: Specs, release: PlannerRelease) -> LayerGroups:
     """Up to 0.29: a page may be too small for one token's hidden states."""
     return groups
 
 
-def pages_for_one_token(groups: LayerGroups, hidden: Specs, steps: Steps) -> LayerGroups:
+def pages_for_one_token(groups: LayerGroups, hidden: Specs, release: PlannerRelease) -> LayerGroups:
     """From 0.30 on pages grow until one token's hidden states fit (`_ensure_min_page_size`)."""
     token = max(token_bytes(spec) for spec in hidden.values())
-    page = steps.page(groups[0][1])
+    page = release.page(groups[0][1])
     if token <= page:
         return groups
     scale = -(-token // page)
-    return [(layers, _scaled(spec, scale, steps)) for layers, spec in groups]
+    return [(layers, _scaled(spec, scale, release)) for layers, spec in groups]
 
 
-def _scaled(spec: LayerSpec, scale: int, steps: Steps) -> LayerSpec:
+def _scaled(spec: LayerSpec, scale: int, release: PlannerRelease) -> LayerSpec:
     padding = spec.page_size_padded and spec.page_size_padded * scale
-    return steps.rebuilt(spec, block_size=spec.block_size * scale, page_size_padded=padding)
+    return release.rebuilt(spec, block_size=spec.block_size * scale, page_size_padded=padding)
 
 
 def token_bytes(spec: LayerSpec) -> int:

@@ -12,18 +12,18 @@ from kvinspect.engine.specs import AttentionSpec, GroupSpec, LayerSpec, MambaSpe
 from kvinspect.planning.uniform import Specs, uniform_type
 
 if TYPE_CHECKING:
-    from kvinspect.planning.steps import Steps
+    from kvinspect.planning.release import PlannerRelease
 
 FUNCTION = "_get_kv_cache_groups_glm5_next"
 NamedGroups = list[tuple[list[str], GroupSpec]]
 
 
-def no_rule(specs: Specs, steps: Steps) -> NamedGroups | None:
+def no_rule(specs: Specs, release: PlannerRelease) -> NamedGroups | None:
     """Before 0.30 and after it there is no such rule."""
     return None
 
 
-def states_on_latents(specs: Specs, steps: Steps) -> NamedGroups | None:
+def states_on_latents(specs: Specs, release: PlannerRelease) -> NamedGroups | None:
     """0.30: one group of all latents, and the states dealt out to groups that fit on them; None for other models.
 
     Raises Refused where pages are padded or differ, or a state does not fit on a latent page.
@@ -32,12 +32,12 @@ def states_on_latents(specs: Specs, steps: Steps) -> NamedGroups | None:
     latents = {layer: spec for layer, spec in specs.items() if isinstance(spec, AttentionSpec)}
     if not states or any(spec.kind != "mla_attention" for spec in latents.values()):
         return None
-    index = {steps.page(spec) for spec in latents.values() if spec.compress_ratio > 1}
+    index = {release.page(spec) for spec in latents.values() if spec.compress_ratio > 1}
     if not index:
         return None
     plain = [layer for layer, spec in latents.items() if spec.compress_ratio == 1]
-    page = _one_page(latents, index, plain, steps)
-    together = uniform_type(latents, steps)
+    page = _one_page(latents, index, plain, release)
+    together = uniform_type(latents, release)
     state = next(iter(states.values()))
     _require(together is not None, "the latent layers need different numbers of slots")
     _require(len(set(states.values())) == 1, "the states differ")
@@ -50,10 +50,10 @@ def states_on_latents(specs: Specs, steps: Steps) -> NamedGroups | None:
     return [(list(latents), together), *((list(states)[i::count], padded) for i in range(count))]
 
 
-def _one_page(latents: Specs, index: set[int], plain: list[str], steps: Steps) -> int:
+def _one_page(latents: Specs, index: set[int], plain: list[str], release: PlannerRelease) -> int:
     """Bytes of the pages without compression, which have to be alike and not padded."""
     _require(all(spec.page_size_padded is None for spec in latents.values()), "pages of latents are padded")
-    pages = {steps.page(latents[layer]) for layer in plain}
+    pages = {release.page(latents[layer]) for layer in plain}
     _require(len(index) == 1 and len(pages) == 1, "pages of latents come in several sizes")
     return pages.pop()
 

@@ -9,7 +9,7 @@ from kvinspect.document.names import Expander
 from kvinspect.document.problem import Path, Problem
 from kvinspect.engine.backends import Backend, Backends
 from kvinspect.engine.refusal import Refused, stage
-from kvinspect.engine.releases import Release
+from kvinspect.engine.release import EngineRelease
 from kvinspect.engine.situation import Situation
 from kvinspect.engine.specs import AttentionSpec, LayerSpec, MambaSpec, layer_spec
 from kvinspect.planning.deployment import Deployment
@@ -26,7 +26,7 @@ class Inputs(NamedTuple):
     """Layer → the backend that the document names for it."""
 
 
-def inputs_of(document: Document, release: Release) -> Inputs:
+def inputs_of(document: Document, release: EngineRelease) -> Inputs:
     """The planner's inputs. Raises Refused where the release does not take a spec, DocumentError for layers amiss."""
     model, names = document.model, Expander()
     known = Backends(release.catalogue, model.backends, Situation.of(document).facts())

@@ -56,8 +56,8 @@ def _group(group: PlannedGroup, answer: PlanAnswer) -> dict[str, Any]:
 def _spec(group: PlannedGroup, answer: PlanAnswer) -> dict[str, Any]:
     spec = group.spec
     if not isinstance(spec, UniformTypeSpecs):
-        return {"kind": spec.kind, **written_fields(spec, answer.steps)}
-    inner = {layer: {"kind": one.kind, **written_fields(one, answer.steps)} for layer, one in spec.specs}
+        return {"kind": spec.kind, **written_fields(spec, answer.release)}
+    inner = {layer: {"kind": one.kind, **written_fields(one, answer.release)} for layer, one in spec.specs}
     return {"kind": "uniform_type", "block_size": spec.block_size, "kv_cache_specs": inner}
 
 

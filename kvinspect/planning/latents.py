@@ -16,46 +16,46 @@ from kvinspect.planning.merge import LATENT_FULL
 from kvinspect.planning.uniform import Specs, uniform_type
 
 if TYPE_CHECKING:
-    from kvinspect.planning.steps import Steps
+    from kvinspect.planning.release import PlannerRelease
 
-FitPages = Callable[[UniformTypeSpecs, UniformTypeSpecs, "Steps"], UniformTypeSpecs]
-"""(layers with a window, layers without, steps) → the former with the pages that they are planned with."""
+FitPages = Callable[[UniformTypeSpecs, UniformTypeSpecs, "PlannerRelease"], UniformTypeSpecs]
+"""(layers with a window, layers without, release) → the former with the pages that they are planned with."""
 
 
-def always(specs: Specs, steps: Steps) -> bool:
+def always(specs: Specs, release: PlannerRelease) -> bool:
     """0.25: one layer with a window over latents is enough."""
     return any(spec.kind == "sliding_window_mla" for spec in specs.values())
 
 
-def never(specs: Specs, steps: Steps) -> bool:
+def never(specs: Specs, release: PlannerRelease) -> bool:
     """From 0.29 on such layers are packed as any whose pages differ."""
     return False
 
 
-def where_pages_differ(specs: Specs, steps: Steps) -> bool:
+def where_pages_differ(specs: Specs, release: PlannerRelease) -> bool:
     """From 0.26 on: layers with pages alike are grouped as those of any model."""
-    return always(specs, steps) and len({steps.page(spec) for spec in specs.values()}) > 1
+    return always(specs, release) and len({release.page(spec) for spec in specs.values()}) > 1
 
 
-def latent_groups(specs: Specs, steps: Steps) -> tuple[KVCacheGroup, ...]:
+def latent_groups(specs: Specs, release: PlannerRelease) -> tuple[KVCacheGroup, ...]:
     """One group of the layers without a window, then groups of like windows, cut to about as many layers.
 
     Raises Refused where the layers are not of one type, or pages with a window come in different numbers.
     """
-    everything, windows = _by_window(specs, steps)
-    counts = [layer_tuples(one, steps) for one in (everything, *windows)]
+    everything, windows = _by_window(specs, release)
+    counts = [layer_tuples(one, release) for one in (everything, *windows)]
     target = least_padding(counts, counts[0])
     members = [everything.specs]
     for window in windows:
-        fitted = steps.fit_pages(window, everything, steps)
-        members += _cut(fitted, target, steps)
+        fitted = release.fit_pages(window, everything, release)
+        members += _cut(fitted, target, release)
     return tuple(
         KVCacheGroup(i, tuple(layer for layer, _ in one), UniformTypeSpecs(one[0][1].block_size, one))
         for i, one in enumerate(members)
     )
 
 
-def _by_window(specs: Specs, steps: Steps) -> tuple[UniformTypeSpecs, list[UniformTypeSpecs]]:
+def _by_window(specs: Specs, release: PlannerRelease) -> tuple[UniformTypeSpecs, list[UniformTypeSpecs]]:
     full: dict[str, LayerSpec] = {}
     windows: dict[tuple[int, int | None], dict[str, LayerSpec]] = defaultdict(dict)
     for layer, spec in specs.items():
@@ -63,20 +63,20 @@ def _by_window(specs: Specs, steps: Steps) -> tuple[UniformTypeSpecs, list[Unifo
             windows[spec.block_size, getattr(spec, "sliding_window", None)][layer] = spec
         elif spec.kind in LATENT_FULL:
             full[layer] = spec
-    return _typed(full, steps), [_typed(window, steps) for window in windows.values()]
+    return _typed(full, release), [_typed(window, release) for window in windows.values()]
 
 
-def _typed(specs: Specs, steps: Steps) -> UniformTypeSpecs:
-    found = uniform_type(specs, steps) if specs else None
+def _typed(specs: Specs, release: PlannerRelease) -> UniformTypeSpecs:
+    found = uniform_type(specs, release) if specs else None
     if found is None:
         text = "no layer keeps all latents" if not specs else "latent layers need different numbers of slots"
         raise Refused("AssertionError", text, function="group_and_unify_kv_cache_specs")
     return found
 
 
-def layer_tuples(group: UniformTypeSpecs, steps: Steps) -> int:
+def layer_tuples(group: UniformTypeSpecs, release: PlannerRelease) -> int:
     """How often the pattern of pages repeats in a group: the count of its commonest page (`get_num_layer_tuples`)."""
-    return Counter(steps.page(spec) for _, spec in group.specs).most_common(1)[0][1]
+    return Counter(release.page(spec) for _, spec in group.specs).most_common(1)[0][1]
 
 
 def least_padding(counts: Sequence[int], least: int) -> int:
@@ -89,11 +89,11 @@ def least_padding(counts: Sequence[int], least: int) -> int:
     return min(slots, key=lambda size: (sum(-n % size for n in counts), -size), default=max(least, 1))
 
 
-def _cut(group: UniformTypeSpecs, slots: int, steps: Steps) -> list[tuple[tuple[str, LayerSpec], ...]]:
+def _cut(group: UniformTypeSpecs, slots: int, release: PlannerRelease) -> list[tuple[tuple[str, LayerSpec], ...]]:
     """A group in as many as are needed for `slots` layers of each page, dealt out in turn."""
     by_page: dict[int, list[tuple[str, LayerSpec]]] = defaultdict(list)
     for layer, spec in group.specs:
-        by_page[steps.page(spec)].append((layer, spec))
+        by_page[release.page(spec)].append((layer, spec))
     if len({len(layers) for layers in by_page.values()}) > 1:
         text = "layers with a window have pages of several sizes in different numbers"
         raise Refused("AssertionError", text, function="_get_kv_cache_groups_uniform_groups")
@@ -102,20 +102,20 @@ def _cut(group: UniformTypeSpecs, slots: int, steps: Steps) -> list[tuple[tuple[
     return [tuple(pair for one in tuples[i::count] for pair in one) for i in range(count)]
 
 
-def padded_to_full(window: UniformTypeSpecs, full: UniformTypeSpecs, steps: Steps) -> UniformTypeSpecs:
+def padded_to_full(window: UniformTypeSpecs, full: UniformTypeSpecs, release: PlannerRelease) -> UniformTypeSpecs:
     """0.25 and 0.26: each page with a window is padded to the next larger one of the layers without."""
-    known = {steps.page(spec) for _, spec in full.specs}
-    if max(steps.page(spec) for _, spec in window.specs) > max(known):
+    known = {release.page(spec) for _, spec in full.specs}
+    if max(release.page(spec) for _, spec in window.specs) > max(known):
         text = "a page with a window is larger than every page without"
         raise Refused("AssertionError", text, function="_get_kv_cache_groups_uniform_groups")
 
     def fitted(spec: LayerSpec) -> LayerSpec:
-        page = min(page for page in known if page >= steps.page(spec))
-        return spec if page == steps.page(spec) else spec._replace(page_size_padded=page)
+        page = min(page for page in known if page >= release.page(spec))
+        return spec if page == release.page(spec) else spec._replace(page_size_padded=page)
 
     return UniformTypeSpecs(window.block_size, tuple((layer, fitted(spec)) for layer, spec in window.specs))
 
 
-def as_they_are(window: UniformTypeSpecs, full: UniformTypeSpecs, steps: Steps) -> UniformTypeSpecs:
+def as_they_are(window: UniformTypeSpecs, full: UniformTypeSpecs, release: PlannerRelease) -> UniformTypeSpecs:
     """From 0.27 on: groups lie over each other densely, so their pages need not match."""
     return window

@@ -11,7 +11,7 @@ from kvinspect.planning.deployment import Deployment
 from kvinspect.planning.requests import longest_fitting
 
 if TYPE_CHECKING:
-    from kvinspect.planning.steps import Steps
+    from kvinspect.planning.release import PlannerRelease
 
 Groups = Sequence[KVCacheGroup]
 
@@ -27,31 +27,35 @@ def in_gib(size: int) -> str:
     return f"{round(size / GIB, 2)}"
 
 
-def planned_memory(workers: Sequence[Groups], memory: Sequence[int], deployment: Deployment, steps: Steps) -> list[int]:
+def planned_memory(
+    workers: Sequence[Groups], memory: Sequence[int], deployment: Deployment, release: PlannerRelease
+) -> list[int]:
     """Bytes that each worker plans with: what an override of the number of blocks takes, else what there is."""
     override = deployment.num_gpu_blocks_override
     if override is None:
         return list(memory)
-    sizes = [steps.bytes_per_block(groups, deployment, steps) if groups else None for groups in workers]
+    sizes = [release.bytes_per_block(groups, deployment, release) if groups else None for groups in workers]
     if 0 in sizes:
         raise Refused("ZeroDivisionError", "a worker has no layer", function="get_kv_cache_configs")
     return [given if size is None else override * size for given, size in zip(memory, sizes, strict=True)]
 
 
-def all_of_it(groups: Groups, memory: int, deployment: Deployment, steps: Steps) -> int:
+def all_of_it(groups: Groups, memory: int, deployment: Deployment, release: PlannerRelease) -> int:
     """Up to 0.28 the checks count every block."""
     return memory
 
 
-def without_null_block(groups: Groups, memory: int, deployment: Deployment, steps: Steps) -> int:
+def without_null_block(groups: Groups, memory: int, deployment: Deployment, release: PlannerRelease) -> int:
     """From 0.29 on the checks leave out the block that the pool holds back."""
-    return memory - steps.bytes_per_block(groups, deployment, steps) if groups else memory
+    return memory - release.bytes_per_block(groups, deployment, release) if groups else memory
 
 
-def fitted_length(workers: Sequence[Groups], memory: Sequence[int], deployment: Deployment, steps: Steps) -> int:
+def fitted_length(
+    workers: Sequence[Groups], memory: Sequence[int], deployment: Deployment, release: PlannerRelease
+) -> int:
     """The longest request that every worker can hold (`_auto_fit_max_model_len`). Raises Refused where none does."""
     lengths = [
-        longest_fitting(groups, given, deployment, steps)
+        longest_fitting(groups, given, deployment, release)
         for groups, given in zip(workers, memory, strict=True)
         if groups
     ]
@@ -62,15 +66,15 @@ def fitted_length(workers: Sequence[Groups], memory: Sequence[int], deployment: 
     return longest
 
 
-def check_memory(groups: Groups, memory: int, deployment: Deployment, steps: Steps) -> None:
+def check_memory(groups: Groups, memory: int, deployment: Deployment, release: PlannerRelease) -> None:
     """Raises Refused where a worker cannot hold one request of the longest length (`_check_enough_kv_cache_memory`)."""
     function = "_check_enough_kv_cache_memory"
     if memory <= 0:
         raise Refused("ValueError", "no memory is left for the KV cache", function=function, kind="memory")
-    needed = steps.needed_bytes(groups, deployment, steps)
+    needed = release.needed_bytes(groups, deployment, release)
     if needed <= memory:
         return
-    longest = longest_fitting(groups, memory, deployment, steps)
+    longest = longest_fitting(groups, memory, deployment, release)
     text = (
         f"one request of {deployment.max_model_len:,} tokens needs {in_gib(needed)} GiB of KV cache, "
         f"and {in_gib(memory)} GiB are there"
@@ -79,9 +83,9 @@ def check_memory(groups: Groups, memory: int, deployment: Deployment, steps: Ste
     raise Refused("ValueError", text + hint, function=function, kind="memory")
 
 
-def num_blocks_of(groups: Groups, memory: int, deployment: Deployment, steps: Steps) -> int:
+def num_blocks_of(groups: Groups, memory: int, deployment: Deployment, release: PlannerRelease) -> int:
     """Blocks that a worker's memory makes (`get_kv_cache_config_from_groups`), or the override."""
-    size = steps.bytes_per_block(groups, deployment, steps)
+    size = release.bytes_per_block(groups, deployment, release)
     if size == 0:
         raise Refused("AssertionError", "a worker has no layer", function="get_kv_cache_config_from_groups")
     if deployment.num_gpu_blocks_override is not None:

@@ -12,7 +12,7 @@ from kvinspect.planning.latents import least_padding
 from kvinspect.planning.uniform import Specs, same_slots
 
 if TYPE_CHECKING:
-    from kvinspect.planning.steps import Steps
+    from kvinspect.planning.release import PlannerRelease
 
 
 class Bucket(NamedTuple):
@@ -56,44 +56,44 @@ def states_and_windows(bucket: Bucket, repeats: int | None) -> bool:
     return isinstance(bucket.first, MambaSpec) or (repeats is None and window)
 
 
-def packed_groups(specs: Specs, deployment: Deployment, steps: Steps) -> list[UniformTypeSpecs] | None:
+def packed_groups(specs: Specs, deployment: Deployment, release: PlannerRelease) -> list[UniformTypeSpecs] | None:
     """The groups, None where blocks are not outermost or all pages alike. Raises Refused where layers fall out."""
-    pages = {steps.page(spec) for spec in specs.values()}
+    pages = {release.page(spec) for spec in specs.values()}
     if deployment.layout is None or not deployment.layout.block_outermost or len(pages) <= 1:
         return None
-    buckets = _buckets(specs, steps)
+    buckets = _buckets(specs, release)
     repeats = _repeats(buckets)
 
     def fixed(bucket: Bucket) -> int:
         return -(-bucket.repeats // repeats) if bucket.balanced and repeats is not None else 1
 
     def freely(bucket: Bucket) -> bool:
-        return steps.splits_freely(bucket, repeats)
+        return release.splits_freely(bucket, repeats)
 
     room = max((b.widest(len(b.specs.specs) if freely(b) else fixed(b)) for b in buckets), default=0)
-    found = [group for bucket in buckets for group in _split(bucket, _count(bucket, fixed, freely, room, steps))]
+    found = [group for bucket in buckets for group in _split(bucket, _count(bucket, fixed, freely, room, release))]
     if sum(len(group.specs) for group in found) < len(specs):
         text = "layers whose pages come in different numbers fall out of the groups"
         raise Refused("AssertionError", text, function="_get_packed_kv_cache_groups")
     return found
 
 
-def _buckets(specs: Specs, steps: Steps) -> list[Bucket]:
+def _buckets(specs: Specs, release: PlannerRelease) -> list[Bucket]:
     """Each layer with the first bucket whose first layer needs as many slots."""
     found: list[dict[str, LayerSpec]] = []
     for layer, spec in specs.items():
-        home = next((bucket for bucket in found if same_slots(next(iter(bucket.values())), spec, steps)), None)
+        home = next((bucket for bucket in found if same_slots(next(iter(bucket.values())), spec, release)), None)
         if home is None:
             home = {}
             found.append(home)
         home[layer] = spec
-    return [_bucket(one, steps) for one in found]
+    return [_bucket(one, release) for one in found]
 
 
-def _bucket(specs: Specs, steps: Steps) -> Bucket:
+def _bucket(specs: Specs, release: PlannerRelease) -> Bucket:
     by_page: dict[int, list[str]] = {}
     for layer, spec in specs.items():
-        by_page.setdefault(steps.page(spec), []).append(layer)
+        by_page.setdefault(release.page(spec), []).append(layer)
     return Bucket(UniformTypeSpecs(next(iter(specs.values())).block_size, tuple(specs.items())), by_page)
 
 
@@ -104,12 +104,12 @@ def _repeats(buckets: Sequence[Bucket]) -> int | None:
 
 
 def _count(
-    bucket: Bucket, fixed: Callable[[Bucket], int], freely: Callable[[Bucket], bool], room: int, steps: Steps
+    bucket: Bucket, fixed: Callable[[Bucket], int], freely: Callable[[Bucket], bool], room: int, release: PlannerRelease
 ) -> int:
     """Groups of a bucket: as many as its pattern asks for, and where it splits freely as the block has room for."""
     if not (room and freely(bucket)):
         return fixed(bucket)
-    states = max(room // steps.page(bucket.first), 1)
+    states = max(room // release.page(bucket.first), 1)
     return max(fixed(bucket), -(-len(bucket.specs.specs) // states))
 
 

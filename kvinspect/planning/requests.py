@@ -15,7 +15,7 @@ from kvinspect.planning.deployment import Deployment
 from kvinspect.planning.latents import layer_tuples
 
 if TYPE_CHECKING:
-    from kvinspect.planning.steps import Steps
+    from kvinspect.planning.release import PlannerRelease
 
 
 def request_blocks(spec: GroupSpec, deployment: Deployment) -> int:
@@ -60,35 +60,37 @@ def _cdiv(a: int, b: int) -> int:
     return -(-a // b)
 
 
-def needed_by_group(groups: Sequence[KVCacheGroup], deployment: Deployment, steps: Steps) -> int:
+def needed_by_group(groups: Sequence[KVCacheGroup], deployment: Deployment, release: PlannerRelease) -> int:
     """Up to 0.28: bytes that one request of the longest length needs (`_max_memory_usage_bytes_from_groups`)."""
     typed = [group.spec for group in groups if isinstance(group.spec, UniformTypeSpecs)]
     if len(groups) == 1 and typed:
-        return sum(request_blocks(spec, deployment) * steps.page(spec) for _, spec in typed[0].specs)
+        return sum(request_blocks(spec, deployment) * release.page(spec) for _, spec in typed[0].specs)
     if len(typed) == len(groups):
-        return _packed_bytes(typed, deployment, steps)
+        return _packed_bytes(typed, deployment, release)
     blocks = sum(request_blocks(group.spec, deployment) for group in groups)
-    return blocks * steps.page(groups[0].first_spec) * max(len(group.layer_names) for group in groups)
+    return blocks * release.page(groups[0].first_spec) * max(len(group.layer_names) for group in groups)
 
 
-def _packed_bytes(specs: Sequence[UniformTypeSpecs], deployment: Deployment, steps: Steps) -> int:
+def _packed_bytes(specs: Sequence[UniformTypeSpecs], deployment: Deployment, release: PlannerRelease) -> int:
     """Every group reserves as many slots as the largest, each of the first group's pages."""
-    slot = sum({steps.page(spec) for _, spec in specs[0].specs})
-    slots = max(layer_tuples(spec, steps) for spec in specs)
+    slot = sum({release.page(spec) for _, spec in specs[0].specs})
+    slots = max(layer_tuples(spec, release) for spec in specs)
     return slots * slot * sum(request_blocks(spec, deployment) for spec in specs)
 
 
-def needed_by_block(groups: Sequence[KVCacheGroup], deployment: Deployment, steps: Steps) -> int:
+def needed_by_block(groups: Sequence[KVCacheGroup], deployment: Deployment, release: PlannerRelease) -> int:
     """From 0.29 on: blocks of all groups together, each as large as the largest group's."""
     blocks = sum(request_blocks(group.spec, deployment) for group in groups)
-    return blocks * steps.bytes_per_block(groups, deployment, steps) if groups else 0
+    return blocks * release.bytes_per_block(groups, deployment, release) if groups else 0
 
 
-def longest_fitting(groups: Sequence[KVCacheGroup], memory: int, deployment: Deployment, steps: Steps) -> int:
+def longest_fitting(
+    groups: Sequence[KVCacheGroup], memory: int, deployment: Deployment, release: PlannerRelease
+) -> int:
     """The longest request in tokens that fits, at most the longest that is asked for; 0 where not one token does."""
 
     def fits(length: int) -> bool:
-        return steps.needed_bytes(groups, deployment._replace(max_model_len=length), steps) <= memory
+        return release.needed_bytes(groups, deployment._replace(max_model_len=length), release) <= memory
 
     if not fits(1):
         return 0

@@ -8,35 +8,33 @@ from kvinspect.document.document import Document
 from kvinspect.engine.answer import Setting
 from kvinspect.engine.groups import KVCacheGroup
 from kvinspect.engine.refusal import Refused, stage
-from kvinspect.engine.releases import Release
 from kvinspect.planning import memory as limits
 from kvinspect.planning.answer import Capacity, PlanAnswer, Worker
 from kvinspect.planning.capacity import request_cost
 from kvinspect.planning.deployment import Deployment
 from kvinspect.planning.grouping import Grouping, grouped, project
 from kvinspect.planning.inputs import Inputs, inputs_of, registered
-from kvinspect.planning.steps import Steps, steps_of
+from kvinspect.planning.release import PlannerRelease
 from kvinspect.planning.uniform import Specs
 
 
-def plan_document(document: Document, release: Release, setting: Setting) -> PlanAnswer:
+def plan_document(document: Document, release: PlannerRelease, setting: Setting) -> PlanAnswer:
     """What the release's planner makes of a document's specs and memory; a refusal of the engine's is an answer."""
-    steps = steps_of(release)
-    deployment = steps.deployment(document)
-    answer = PlanAnswer(setting, deployment, steps, planning=document.source.value)
+    deployment = release.deployment(document)
+    answer = PlanAnswer(setting, deployment, release, planning=document.source.value)
     try:
         inputs = inputs_of(document, release)
         answer = answer._replace(inputs=inputs)
         with stage("layout"):
-            layout = steps.layout(inputs, document.model.kv_cache_layout, steps)
+            layout = release.layout(inputs, document.model.kv_cache_layout, release)
         if layout is not None:
             deployment = deployment._replace(layout=layout.layout)
         answer = answer._replace(layout=layout, deployment=deployment)
         with stage("plan"):
             registered(inputs.specs)
-            inputs = inputs._replace(specs=steps.tagged(inputs.specs, deployment))
+            inputs = inputs._replace(specs=release.tagged(inputs.specs, deployment))
             answer = answer._replace(inputs=inputs)
-            grouping = grouped(inputs.specs, deployment, steps)
+            grouping = grouped(inputs.specs, deployment, release)
             answer = answer._replace(grouping=grouping)
             answer = _sized(answer, inputs, grouping)
         with stage("capacity"):
@@ -47,26 +45,26 @@ def plan_document(document: Document, release: Release, setting: Setting) -> Pla
 
 def _sized(answer: PlanAnswer, inputs: Inputs, grouping: Grouping) -> PlanAnswer:
     """The groups, blocks and tensors of every worker, with the length that fits where it was left to the engine."""
-    steps, deployment = answer.steps, answer.deployment
+    release, deployment = answer.release, answer.deployment
     parts = [project(grouping.groups, worker) for worker in inputs.workers]
-    planned = limits.planned_memory(parts, inputs.memory, deployment, steps)
-    usable = [steps.usable(one, given, deployment, steps) for one, given in zip(parts, planned, strict=True)]
+    planned = limits.planned_memory(parts, inputs.memory, deployment, release)
+    usable = [release.usable(one, given, deployment, release) for one, given in zip(parts, planned, strict=True)]
     if deployment.auto_fit and grouping.groups:
-        deployment = deployment._replace(max_model_len=limits.fitted_length(parts, usable, deployment, steps))
+        deployment = deployment._replace(max_model_len=limits.fitted_length(parts, usable, deployment, release))
         answer = answer._replace(deployment=deployment)
     for groups, given in zip(parts, usable, strict=True):
         if groups:
-            limits.check_memory(groups, given, deployment, steps)
+            limits.check_memory(groups, given, deployment, release)
     _all_grouped(parts, inputs.workers)
-    alone = [_blocks(groups, given, deployment, steps) for groups, given in zip(parts, planned, strict=True)]
+    alone = [_blocks(groups, given, deployment, release) for groups, given in zip(parts, planned, strict=True)]
     num_blocks = min(alone)
     if grouping.groups and 0 in alone:
         text = "the memory does not make one block"
         raise Refused("ZeroDivisionError", text, function="get_kv_cache_configs", kind="memory")
     workers = [
-        Worker(given, own, steps.bytes_per_block(groups, deployment, steps) if groups else 0, groups, tensors)
+        Worker(given, own, release.bytes_per_block(groups, deployment, release) if groups else 0, groups, tensors)
         for given, own, groups in zip(inputs.memory, alone, parts, strict=True)
-        for tensors in [steps.tensors(groups, num_blocks, deployment, steps)]
+        for tensors in [release.tensors(groups, num_blocks, deployment, release)]
     ]
     return answer._replace(workers=tuple(workers), num_blocks=num_blocks)
 
@@ -79,8 +77,8 @@ def _all_grouped(parts: Sequence[Sequence[KVCacheGroup]], workers: Sequence[Spec
             raise Refused("AssertionError", text, function="get_kv_cache_configs", kind="grouping")
 
 
-def _blocks(groups: Sequence[KVCacheGroup], memory: int, deployment: Deployment, steps: Steps) -> int:
-    return limits.num_blocks_of(groups, memory, deployment, steps) if groups else 1
+def _blocks(groups: Sequence[KVCacheGroup], memory: int, deployment: Deployment, release: PlannerRelease) -> int:
+    return limits.num_blocks_of(groups, memory, deployment, release) if groups else 1
 
 
 def _capacity(answer: PlanAnswer) -> Capacity | None:
@@ -88,7 +86,7 @@ def _capacity(answer: PlanAnswer) -> Capacity | None:
     worker, deployment = answer.workers[0], answer.deployment
     if not worker.groups or answer.num_blocks is None:
         return None
-    concurrency = answer.steps.concurrency(worker.groups, answer.num_blocks, deployment, answer.steps)
+    concurrency = answer.release.concurrency(worker.groups, answer.num_blocks, deployment, answer.release)
     cost = request_cost(worker.groups, worker.bytes_per_block, deployment)
     smallest = min(group.first_spec.block_size for group in worker.groups)
     pool = answer.num_blocks // len(worker.groups) * smallest

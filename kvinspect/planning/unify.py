@@ -11,67 +11,69 @@ from kvinspect.planning.merge import LATENT_FULL
 from kvinspect.planning.uniform import Specs
 
 if TYPE_CHECKING:
-    from kvinspect.planning.steps import Steps
+    from kvinspect.planning.release import PlannerRelease
 
-Enlarge = Callable[[str, LayerSpec, int, "Steps"], LayerSpec]
-"""(layer, its spec, bytes of the page wanted, steps) → the spec with that page. Raises Refused."""
+Enlarge = Callable[[str, LayerSpec, int, "PlannerRelease"], LayerSpec]
+"""(layer, its spec, bytes of the page wanted, release) → the spec with that page. Raises Refused."""
 
 
-def unified(specs: Specs, steps: Steps) -> dict[str, LayerSpec]:
+def unified(specs: Specs, release: PlannerRelease) -> dict[str, LayerSpec]:
     """The specs with the largest page for all. Raises Refused (NotImplementedError) where a page cannot grow."""
-    pages = {layer: steps.page(spec) for layer, spec in specs.items()}
+    pages = {layer: release.page(spec) for layer, spec in specs.items()}
     largest = max(pages.values(), default=0)
     return {
-        layer: spec if pages[layer] == largest else _checked(steps.enlarge(layer, spec, largest, steps), largest, steps)
+        layer: spec
+        if pages[layer] == largest
+        else _checked(release.enlarge(layer, spec, largest, release), largest, release)
         for layer, spec in specs.items()
     }
 
 
-def _checked(spec: LayerSpec, page: int, steps: Steps) -> LayerSpec:
-    if steps.page(spec) != page:
-        text = f"a page of {steps.page(spec)} bytes does not become one of {page}"
+def _checked(spec: LayerSpec, page: int, release: PlannerRelease) -> LayerSpec:
+    if release.page(spec) != page:
+        text = f"a page of {release.page(spec)} bytes does not become one of {page}"
         raise Refused("AssertionError", text, function="unify_kv_cache_spec_page_size")
     return spec
 
 
-def _divisor(layer: str, spec: LayerSpec, steps: Steps) -> int:
+def _divisor(layer: str, spec: LayerSpec, release: PlannerRelease) -> int:
     """Bytes of a layer's page, by which the largest is divided. Raises Refused where the page is empty."""
-    own = steps.page(spec)
+    own = release.page(spec)
     if own == 0:
         text = f"the page of {layer} has 0 bytes, and the largest page is divided by it"
         raise Refused("ZeroDivisionError", text, function="unify_kv_cache_spec_page_size", kind="pages-differ")
     return own
 
 
-def by_block_or_stride(layer: str, spec: LayerSpec, page: int, steps: Steps) -> LayerSpec:
+def by_block_or_stride(layer: str, spec: LayerSpec, page: int, release: PlannerRelease) -> LayerSpec:
     """0.25: a larger block where it comes out even, else padding where the backend reads by the block's stride."""
-    own = _divisor(layer, spec, steps)
+    own = _divisor(layer, spec, release)
     if page % own == 0:
-        return steps.rebuilt(spec, block_size=spec.block_size * (page // own))
+        return release.rebuilt(spec, block_size=spec.block_size * (page // own))
     if isinstance(spec, MambaSpec) or not spec.indexes_kv_by_block_stride:
         text = (
             f"the page of {layer} has {own} bytes, which do not divide the largest page of {page}, "
             "and its backend does not read padded pages"
         )
         raise Refused("NotImplementedError", text, function="unify_kv_cache_spec_page_size", kind="pages-differ")
-    return steps.rebuilt(spec, page_size_padded=page)
+    return release.rebuilt(spec, page_size_padded=page)
 
 
-def by_block_or_padding(layer: str, spec: LayerSpec, page: int, steps: Steps) -> LayerSpec:
+def by_block_or_padding(layer: str, spec: LayerSpec, page: int, release: PlannerRelease) -> LayerSpec:
     """From 0.29 on: every page is padded where a larger block does not come out even, but those of latents."""
     if isinstance(spec, MambaSpec):
-        return steps.rebuilt(spec, page_size_padded=page)
-    own = _divisor(layer, spec, steps)
+        return release.rebuilt(spec, page_size_padded=page)
+    own = _divisor(layer, spec, release)
     if page % own == 0:
-        return steps.rebuilt(spec, block_size=spec.block_size * (page // own))
+        return release.rebuilt(spec, block_size=spec.block_size * (page // own))
     if spec.kind in LATENT_FULL:
         text = f"the latent page of {layer} has {own} bytes, which do not divide the largest page of {page}"
         raise Refused("NotImplementedError", text, function="unify_kv_cache_spec_page_size", kind="pages-differ")
-    return steps.rebuilt(spec, page_size_padded=page)
+    return release.rebuilt(spec, page_size_padded=page)
 
 
-def states_by_padding(layer: str, spec: LayerSpec, page: int, steps: Steps) -> LayerSpec:
+def states_by_padding(layer: str, spec: LayerSpec, page: int, release: PlannerRelease) -> LayerSpec:
     """From 0.26 on: pages of states are padded, since more tokens do not make them larger."""
     if isinstance(spec, MambaSpec):
-        return steps.rebuilt(spec, page_size_padded=page)
-    return by_block_or_stride(layer, spec, page, steps)
+        return release.rebuilt(spec, page_size_padded=page)
+    return by_block_or_stride(layer, spec, page, release)

@@ -3,8 +3,8 @@
 from functools import cache
 from typing import NamedTuple
 
-from kvinspect.engine import catalogue
 from kvinspect.engine.conditions import choose
+from kvinspect.releases.data import catalogue
 
 PLACES = {
     "cuda": ("9.0", "10.0", "8.0", "8.9", "12.0"),

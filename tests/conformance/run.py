@@ -16,7 +16,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests"), str(ROOT / "tools")]
 from bridge import cache  # noqa: E402
 from conformance import suite, table  # noqa: E402
 from conformance.facts import EVERYWHERE, FEW  # noqa: E402
-from kvinspect.engine import catalogue  # noqa: E402
+from kvinspect.releases.data import catalogue  # noqa: E402
 
 
 def main():

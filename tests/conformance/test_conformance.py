@@ -11,7 +11,7 @@ import pytest
 from bridge import cache
 from conformance import suite
 from conformance.facts import FEW
-from kvinspect.engine import catalogue
+from kvinspect.releases.data import catalogue
 
 pytestmark = pytest.mark.vllm
 

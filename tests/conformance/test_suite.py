@@ -12,7 +12,7 @@ from conformance.documents import models
 from conformance.documents.chooser import strategy
 from conformance.facts import EVERYWHERE, facts
 from conformance.intended import alike_of, reason_of
-from kvinspect.engine import catalogue
+from kvinspect.releases.data import catalogue
 
 DRAWN = {
     "align": "kv_cache_config",

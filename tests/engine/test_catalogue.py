@@ -3,11 +3,11 @@
 import pytest
 
 import golden
-from kvinspect.engine import catalogue
 from kvinspect.engine.backends import Backends
 from kvinspect.engine.pages import customized
 from kvinspect.engine.refusal import Refused, Unknown
 from kvinspect.engine.specs import AttentionSpec
+from kvinspect.releases.data import catalogue
 
 OBSERVED = [version for version in catalogue.versions() if golden.has_facts(f"backends-{version}")]
 

@@ -11,7 +11,6 @@ import kvinspect
 from conftest import ROOT
 from kvinspect import AttentionCGSupport, AttentionCGSupportInfo, CUDAGraphMode
 from kvinspect.document.model import CompilationEntry
-from kvinspect.engine import releases
 from kvinspect.engine.cudagraph.advice import Asked, advise
 from kvinspect.engine.cudagraph.capture import (
     Batches,
@@ -24,6 +23,7 @@ from kvinspect.engine.cudagraph.decide import decide
 from kvinspect.engine.cudagraph.resolve import Request, resolve
 from kvinspect.engine.cudagraph.start_up import running
 from kvinspect.engine.refusal import Refused
+from kvinspect.releases import lookup
 
 levels = st.sampled_from(AttentionCGSupport)
 groups = st.lists(st.tuples(levels, st.sampled_from(["A", "B", "C"])), max_size=6)
@@ -202,7 +202,7 @@ def test_advice_holds_when_it_is_followed(name, sections):
     answer = kvinspect.cg_support(made)
     assert answer.advice
     assert not answer.as_requested
-    release = releases.release(answer.setting.release)
+    release = lookup.release(answer.setting.release)
     for advice in answer.advice:
         assert running(*decide(advice.change.document, release)).mode is advice.mode
 
@@ -220,7 +220,7 @@ def test_nothing_is_advised_where_the_request_comes_out():
     made = kvinspect.load(ROOT / "configs" / "gpt-oss-20b.yaml")
     answer = kvinspect.cg_support(made)
     assert answer.as_requested
-    release = releases.release(answer.setting.release)
+    release = lookup.release(answer.setting.release)
     asked = Asked(made, release, answer.setting, *decide(made, release))
     assert advise(asked) == ()
 

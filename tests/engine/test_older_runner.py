@@ -10,11 +10,11 @@ from kvinspect.engine.blocks_first import onto_blocks_first
 from kvinspect.engine.cudagraph.capture import Batches, captured_in_multiples
 from kvinspect.engine.cudagraph.mode import CUDAGraphMode
 from kvinspect.engine.refusal import Refused
-from kvinspect.engine.releases import other_runner, release
 from kvinspect.geometry import StridedView
 from kvinspect.geometry.disjoint import meeting
 from kvinspect.geometry.runs import block_bytes
 from kvinspect.lint.settings import Settings
+from kvinspect.releases.lookup import other_runner, release
 
 RELEASES = ("0.25.1", "0.26.0", "0.27.1", "0.28.0")
 FULL = {"kind": "full_attention", "block_size": 16, "num_kv_heads": 4, "head_size": 64, "dtype": "float16"}

@@ -2,11 +2,11 @@
 
 import pytest
 
-from kvinspect.engine import catalogue
 from kvinspect.engine.conditions import OPEN, choose, outcomes
 from kvinspect.engine.expressions import evaluate
 from kvinspect.engine.refusal import Unknown
-from kvinspect.engine.releases import chosen, known
+from kvinspect.releases.data import catalogue
+from kvinspect.releases.lookup import chosen, known
 
 
 def test_expressions_are_sizes_and_nothing_else():

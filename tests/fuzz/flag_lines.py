@@ -4,7 +4,8 @@ import json
 
 import model_files
 
-from kvinspect.engine.catalogue import flags, versions
+from kvinspect.releases.data import flags
+from kvinspect.releases.data.catalogue import versions
 
 MODELS = ("qwen3-8b", "gemma-3-27b")
 DEEP = 100_000

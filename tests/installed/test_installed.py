@@ -10,7 +10,9 @@ import kvinspect
 from kvinspect import installed
 from kvinspect.api.beside import beside
 from kvinspect.cli.main import program
-from kvinspect.engine import backends, catalogue, releases
+from kvinspect.engine import backends
+from kvinspect.releases import lookup
+from kvinspect.releases.data import catalogue
 
 CONFIG = "configs/llama-3.1-8b.yaml"
 
@@ -27,7 +29,7 @@ def vllm(monkeypatch):
         return answers
 
     def clear():
-        for cached in (releases.release, catalogue.read, backends._official):
+        for cached in (lookup.release, catalogue.read, backends._official):
             cached.cache_clear()
 
     yield install
@@ -111,7 +113,9 @@ def tool(monkeypatch, tmp_path):
 
 
 def test_it_is_asked_once_for_a_version(tool):
-    tool("pathlib.Path(sys.argv[1], '0.27.1.json').write_text('{\"backends\": {}}')")
+    tool(
+        "out = pathlib.Path(sys.argv[1], '0.27.1'); out.mkdir(); (out / 'catalogue.json').write_text('{\"backends\": {}}')"
+    )
     assert installed.catalogue() == {"backends": {}}
     tool("sys.exit('asked again')")
     installed.catalogue.cache_clear()

@@ -6,7 +6,7 @@ import pytest
 
 import kvinspect
 from kvinspect import installed
-from kvinspect.engine import releases
+from kvinspect.releases import lookup
 
 CONFIG = "configs/llama-3.1-8b.yaml"
 SPEC = {"kind": "full_attention", "block_size": 16, "num_kv_heads": 8, "head_size": 128, "dtype": "bfloat16"}
@@ -27,7 +27,7 @@ def beside(tmp_path, monkeypatch):
 
     def clear():
         installed.version.cache_clear()
-        releases._beside.cache_clear()
+        lookup._beside.cache_clear()
 
     def put(version):
         (tmp_path / f"vllm-{version}.dist-info").mkdir()
@@ -47,7 +47,7 @@ def test_the_nearest_release_answers_with_one_warning(version, release, beside):
         warnings.simplefilter("always")
         answers = [kvinspect.plan(document).to_dict() for _ in range(2)]
     assert [answer["release"] for answer in answers] == [release] * 2
-    assert [one.category for one in told] == [releases.AnsweredByAnother]
+    assert [one.category for one in told] == [lookup.AnsweredByAnother]
     assert answers[0]["engine_source"] == "installed"
 
 

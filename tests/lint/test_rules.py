@@ -7,10 +7,10 @@ import pytest
 import kvinspect
 from conftest import ROOT
 from kvinspect.document.finding import Severity
-from kvinspect.engine.catalogue import versions
 from kvinspect.lint.pages import page
 from kvinspect.lint.registry import UnknownRule, all_rules, rule_named, selected
 from kvinspect.lint.settings import Settings
+from kvinspect.releases.data.catalogue import versions
 
 PAGES = ROOT / "docs" / "rules"
 CODES = [rule.code for rule in all_rules()]

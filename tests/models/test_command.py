@@ -4,8 +4,8 @@ import pytest
 
 import kvinspect
 from kvinspect.document.source import parse
-from kvinspect.engine.catalogue import flags
 from kvinspect.models.command import read_file, read_words
+from kvinspect.releases.data import flags
 
 FLAGS = flags.read("0.27.1")
 

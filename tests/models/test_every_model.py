@@ -4,10 +4,10 @@ import pytest
 
 import golden
 import kvinspect
-from kvinspect.engine.catalogue import versions
 from kvinspect.models.memory import Memory
 from kvinspect.models.registry import FOLDER
 from kvinspect.planning.inspection import inspection_document
+from kvinspect.releases.data.catalogue import versions
 
 CONFIGS = sorted(golden.models().glob("*.json"))
 REFUSED = ("takes a cache of fp8 only", "no attention backend of cuda 9.0 takes the layers")

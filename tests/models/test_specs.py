@@ -5,13 +5,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kvinspect
-from kvinspect.engine import releases
 from kvinspect.engine.backends import Backend
 from kvinspect.models.arguments import engine_arguments
 from kvinspect.models.block_size import preferred_block_size, window_block_size
 from kvinspect.models.config import load_model
 from kvinspect.models.registry import architecture
 from kvinspect.models.setting import settle
+from kvinspect.releases import lookup
 
 LLAMA = {
     "architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": 512, "num_hidden_layers": 6,
@@ -30,7 +30,7 @@ def asked(config, engine="0.27", capability="9.0", stage=0, **arguments):
 def setting_of(config, engine="0.27.1", **arguments):
     model, given_arguments = load_model(config), engine_arguments(arguments)
     known = architecture(model, engine, given_arguments.runner)
-    return settle(model, releases.release(engine), "cuda", "9.0", given_arguments, known)
+    return settle(model, lookup.release(engine), "cuda", "9.0", given_arguments, known)
 
 
 def backends_of(answer):

@@ -14,7 +14,7 @@ from kvinspect.engine.cudagraph.mode import CUDAGraphMode
 from kvinspect.engine.cudagraph.start_up import running
 from kvinspect.engine.cudagraph.support import AttentionCGSupport
 from kvinspect.engine.refusal import Refused
-from kvinspect.engine.releases import Release
+from kvinspect.engine.release import EngineRelease
 from kvinspect.engine.run import align_document
 from kvinspect.engine.selection import Ask, candidates, misfits_of
 from kvinspect.engine.specs import AttentionSpec
@@ -51,7 +51,7 @@ class Asked(NamedTuple):
     """A decided document, for which advice is sought."""
 
     document: Document
-    release: Release
+    release: EngineRelease
     setting: Setting
     decision: Decision
     cache: Cache
@@ -70,7 +70,7 @@ def advise(asked: Asked) -> tuple[Advice, ...]:
     return tuple(advice for advice in (*tried, *_another_mode(asked)) if advice.mode.rank > rank)
 
 
-def _tried(change: Change, release: Release) -> Advice | None:
+def _tried(change: Change, release: EngineRelease) -> Advice | None:
     try:
         mode = running(*decide(change.document, release)).mode
     except Refused:

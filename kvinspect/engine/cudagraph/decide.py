@@ -15,7 +15,7 @@ from kvinspect.engine.cudagraph.mode import CUDAGraphMode
 from kvinspect.engine.cudagraph.resolve import Request, Resolution, resolve
 from kvinspect.engine.cudagraph.support import AttentionCGSupportInfo
 from kvinspect.engine.refusal import stage
-from kvinspect.engine.releases import Release
+from kvinspect.engine.release import EngineRelease
 from kvinspect.engine.specs import AttentionSpec, LayerSpec, MambaSpec, layer_spec
 
 
@@ -43,7 +43,7 @@ class Decision(NamedTuple):
     resolution: Resolution
 
 
-def decide(document: Document, release: Release) -> tuple[Decision, Cache]:
+def decide(document: Document, release: EngineRelease) -> tuple[Decision, Cache]:
     """Return the decision for a document, and the cache that it is about. Raises as `decide_in`."""
     cache = Cache.of(document, release, document.num_blocks)
     return decide_in(cache), cache

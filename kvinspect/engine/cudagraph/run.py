@@ -19,10 +19,10 @@ from kvinspect.engine.cudagraph.resolve import Request, Resolution, resolve
 from kvinspect.engine.cudagraph.start_up import at_start_up
 from kvinspect.engine.cudagraph.support import AttentionCGSupport, AttentionCGSupportInfo
 from kvinspect.engine.refusal import Refused
-from kvinspect.engine.releases import Release
+from kvinspect.engine.release import EngineRelease
 
 
-def cg_support_document(document: Document, release: Release, setting: Setting) -> CGSupportAnswer:
+def cg_support_document(document: Document, release: EngineRelease, setting: Setting) -> CGSupportAnswer:
     """What becomes of a document's CUDA graph mode. Raises Unknown for a name that nobody knows."""
     return cg_support_cache(Cache.of(document, release, document.num_blocks), setting)
 
@@ -47,7 +47,7 @@ def cg_support_cache(cache: Cache, setting: Setting) -> CGSupportAnswer:
     )
 
 
-def _captured(release: Release, decision: Decision, cache: Cache) -> tuple[Resolution | None, Captured | None]:
+def _captured(release: EngineRelease, decision: Decision, cache: Cache) -> tuple[Resolution | None, Captured | None]:
     """What the configuration makes of the request, and the graphs of the mode that runs; it may refuse the sizes."""
     start_up = at_start_up(decision, cache)
     mode = (start_up or decision.resolution).mode
@@ -87,7 +87,7 @@ def _case(cache: Cache, key: str, value: Any) -> OpenCase:
     return OpenCase(value, decided.info.min_cg_support, decided.info.min_cg_attn_backend, decided.resolution)
 
 
-def matrix(release: Release, request: Request) -> Matrix:
+def matrix(release: EngineRelease, request: Request) -> Matrix:
     """Every mode under every least support, with everything else as in a request."""
     cells = tuple(
         MatrixCell(mode, support, resolve(request._replace(mode=mode), AttentionCGSupportInfo(support, "the backend")))

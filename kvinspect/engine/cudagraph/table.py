@@ -10,7 +10,7 @@ from kvinspect.engine.answer import SCHEMA_VERSION
 from kvinspect.engine.conditions import OPEN
 from kvinspect.engine.cudagraph.levels import Case, cases_of
 from kvinspect.engine.refusal import Unknown
-from kvinspect.engine.releases import Release
+from kvinspect.engine.release import EngineRelease
 
 
 class BackendRow(NamedTuple):
@@ -47,7 +47,7 @@ class BackendTable(NamedTuple):
         return {**head, "platform": self.platform, "backends": rows}
 
 
-def backend_table(release: Release, engine: str, platform: str, only: str | None = None) -> BackendTable:
+def backend_table(release: EngineRelease, engine: str, platform: str, only: str | None = None) -> BackendTable:
     """The table of a release's backends, or of one. Raises Unknown where the release has none of that name."""
     entries = {name: entry for name, entry in release.catalogue["backends"].items() if "unavailable" not in entry}
     if only is not None:
@@ -73,6 +73,6 @@ def _platforms(name: str, catalogue: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(rule["if"]["platform"] for rule in rules))
 
 
-def _unknown(release: Release, name: str) -> Unknown:
+def _unknown(release: EngineRelease, name: str) -> Unknown:
     known = [n for n, entry in release.catalogue["backends"].items() if "unavailable" not in entry]
     return Unknown((), name, f"a backend of vLLM {release.version}", nearest(name, known), "unknown-backend")

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kvinspect.document.problem import nearest
-from kvinspect.engine.catalogue import flags, versions
 from kvinspect.lint.rule import ERROR, Found, Rule
 from kvinspect.lint.serve import ServeSubject
+from kvinspect.releases.data import flags
+from kvinspect.releases.data.catalogue import versions
 
 
 def check(subject: ServeSubject) -> Iterator[Found]:

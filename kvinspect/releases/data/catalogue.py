@@ -1,4 +1,4 @@
-"""What each release's backends and specs answer, as data: one JSON file a release, written by `tools/catalogue.py`."""
+"""What the backends and specs of each release answer: `catalogue.json`, written by `tools/catalogue.py`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FOLDER = pathlib.Path(__file__).parent
 @cache
 def versions() -> tuple[str, ...]:
     """The releases that the catalogue knows, oldest first."""
-    found = [path.stem for path in FOLDER.glob("*.json")]
+    found = [path.name for path in FOLDER.iterdir() if (path / "catalogue.json").is_file()]
     return tuple(sorted(found, key=lambda version: [int(part) for part in version.split(".")]))
 
 
@@ -30,5 +30,10 @@ def read(version: str) -> dict[str, Any]:
     """
     if version.endswith(INSTALLED):
         return {**installed.catalogue(), "release": version}
-    found: dict[str, Any] = json.loads((FOLDER / f"{version}.json").read_text(encoding="utf-8"))
+    return read_file(version, "catalogue")
+
+
+def read_file(version: str, name: str) -> dict[str, Any]:
+    """A file of a release's data, by its name without the ending."""
+    found: dict[str, Any] = json.loads((FOLDER / version / f"{name}.json").read_text(encoding="utf-8"))
     return found

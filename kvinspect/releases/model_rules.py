@@ -1,4 +1,4 @@
-"""What releases do differently when they make specs; which release does what is told in `releases.py`."""
+"""What releases do differently when they make specs of a model."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 
-class Rules(NamedTuple):
+class ModelRules(NamedTuple):
     """Sizes are in tokens or, of heads, in elements."""
 
     latent_alignment: int = 128

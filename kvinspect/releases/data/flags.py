@@ -1,13 +1,12 @@
-"""The flags of `vllm serve` that each release has, as data in `flags/`, written by `tools/flags.py`."""
+"""The flags of `vllm serve` that each release has, `flags.json`, written by `tools/flags.py`."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from functools import cache
 from typing import Any, NamedTuple
 
-from kvinspect.engine.catalogue import FOLDER
+from kvinspect.releases.data.catalogue import read_file
 
 
 class Flags(NamedTuple):
@@ -37,7 +36,7 @@ class Flags(NamedTuple):
 @cache
 def read(version: str) -> Flags:
     """The flags of a release that the catalogue knows."""
-    found = json.loads((FOLDER / "flags" / f"{version}.json").read_text(encoding="utf-8"))
+    found = read_file(version, "flags")
     by_name = {name.removeprefix("--"): facts for name, facts in found["flags"].items()}
     for name, facts in list(by_name.items()):
         by_name.update((alias.removeprefix("--"), {**facts, "stands_for": name}) for alias in facts.get("aliases", ()))

@@ -1,0 +1,61 @@
+"""What vLLM does in a release between the specs and the blocks: the planner's steps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from kvinspect.document.document import Document, Tensor
+from kvinspect.engine.groups import KVCacheGroup
+from kvinspect.engine.layout.resolve import Choice
+from kvinspect.engine.pages import UnpaddedPage, page_size_bytes
+from kvinspect.engine.release import EngineRelease
+from kvinspect.engine.specs import LayerSpec, MambaSpec, UniformTypeSpecs
+from kvinspect.planning import grouping, indexed, latents, log_lines, packed, unify
+from kvinspect.planning.deployment import Deployment
+from kvinspect.planning.inputs import Inputs
+from kvinspect.planning.merge import MergeRules
+from kvinspect.planning.uniform import Specs
+
+
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class PlannerRelease(EngineRelease):
+    """A release as the planner sees it: beside the engine's steps, those between the specs and the blocks."""
+
+    deployment: Callable[[Document], Deployment]
+    merging: MergeRules
+    promote: Callable[[Specs, PlannerRelease], dict[str, LayerSpec]]
+    fallback: Callable[[Specs, PlannerRelease], UniformTypeSpecs | None]
+    without_hybrid_manager: Callable[[Specs, PlannerRelease], dict[str, LayerSpec]]
+    tagged: Callable[[Specs, Deployment], Specs]
+    state_slots: Callable[[LayerSpec, PlannerRelease], Any]
+    layout: Callable[[Inputs, str | None, PlannerRelease], Choice | None]
+    bytes_per_block: Callable[[Sequence[KVCacheGroup], Deployment, PlannerRelease], int]
+    tensors: Callable[[Sequence[KVCacheGroup], int, Deployment, PlannerRelease], tuple[Tensor, ...]]
+    needed_bytes: Callable[[Sequence[KVCacheGroup], Deployment, PlannerRelease], int]
+    usable: Callable[[Sequence[KVCacheGroup], int, Deployment, PlannerRelease], int]
+    indexed: Callable[[Specs, PlannerRelease], indexed.NamedGroups | None]
+    splits_freely: packed.SplitsFreely
+    room_for_hidden: Callable[[grouping.LayerGroups, Specs, PlannerRelease], grouping.LayerGroups]
+    packs_latents: Callable[[Specs, PlannerRelease], bool]
+    fit_pages: latents.FitPages
+    enlarge: unify.Enlarge
+    buckets: Callable[[Specs, PlannerRelease], grouping.Buckets]
+    hidden_block: grouping.HiddenBlock
+    concurrency: Callable[[Sequence[KVCacheGroup], int, Deployment, PlannerRelease], float]
+    log_lines: log_lines.LogLines
+
+    @property
+    def unpadded(self) -> UnpaddedPage:
+        """Bytes of an attention layer's page without padding."""
+        return self.reshape.unpadded_page
+
+    def page(self, spec: LayerSpec) -> int:
+        """Bytes of a layer's page. Raises Refused where its padding makes it smaller than its content."""
+        return page_size_bytes(spec, self.unpadded)
+
+    def rebuilt(self, spec: LayerSpec, **changes: Any) -> LayerSpec:
+        """A spec with fields changed, made as the release's class makes it."""
+        changed = spec._replace(**changes)
+        return changed if isinstance(changed, MambaSpec) else self.aligned_spec(changed)

@@ -1,0 +1,5 @@
+"""What each release is, as data: a folder a release, written by the scripts in `tools/`.
+
+`catalogue.json` is what its backends and specs answer, `flags.json` the flags of `vllm serve`, `runners.json`
+which model runner it picks, `architectures.json` which models its registry has.
+"""

@@ -1,0 +1,119 @@
+"""vLLM 0.25: the oldest release; the others say what they do otherwise than the one before."""
+
+from __future__ import annotations
+
+from kvinspect.engine import across_layers, explain, judge, pages, placement, reshape
+from kvinspect.engine import cache as own
+from kvinspect.engine.backends import Backend
+from kvinspect.engine.cudagraph import capture
+from kvinspect.engine.cudagraph import start_up as configured
+from kvinspect.engine.mm_prefix import ranges
+from kvinspect.engine.specs import LayerSpec
+from kvinspect.engine.storage import Storage
+from kvinspect.planning import (
+    backing,
+    capacity,
+    deployment,
+    grouping,
+    indexed,
+    inputs,
+    latents,
+    log_lines,
+    memory,
+    packed,
+    promote,
+    requests,
+    uniform,
+    unify,
+)
+from kvinspect.planning.merge import MergeRules
+from kvinspect.releases.model_rules import ModelRules
+from kvinspect.releases.release import Release, older_runner
+
+
+def _as_written(spec: LayerSpec, backend: Backend) -> LayerSpec:
+    """Backends do not touch specs before 0.28."""
+    return spec
+
+
+RELEASE = Release(
+    version="0.25.1",
+    # The layout, the alignment and the views of a given cache.
+    aligned_spec=pages.aligned_by_kind,
+    customized_spec=_as_written,
+    packed_placement=placement.packed_by_page_size,
+    reshape=reshape.ReshapeRules(
+        unpadded_page=pages.page_by_kind,
+        state_parts=reshape.views_by_state,
+        cache_dtype_of=reshape.quantised_or_turboquant,
+        packed_shape=reshape.packed_as_shaped,
+        kernel_blocks=reshape.blocks_of_states,
+        has_views=reshape.sized_groups,
+    ),
+    hybrid_step=True,
+    page_aligned_step=False,
+    storage=Storage(
+        layout=own.own_layout,
+        tensors=own.own_tensors,
+        kernel_block_sizes=own.own_kernel_block_sizes,
+        build_views=own.own_views,
+        judge=judge.judge_own,
+        reasons=explain.own_reasons,
+    ),
+    # CUDA graphs, and who sees whom in a prompt with images.
+    encoder_groups_narrow=False,
+    capture_limit=capture.limit_of_all,
+    decode_sizes=capture.no_decodes,
+    start_up=(configured.nothing_uncompiled, configured.decodes_of_encoder_decoder, configured.nothing_on_cpu),
+    mm_spans=ranges.spans_of,
+    # From specs to groups, tensors and blocks.
+    deployment=deployment.of_settled_batches,
+    merging=MergeRules(
+        (
+            "block_size",
+            "num_kv_heads",
+            "head_size",
+            "dtype",
+            "kv_quant_mode",
+            "page_size_padded",
+            "indexes_kv_by_block_stride",
+        ),
+        (),
+        latent_has_v=True,
+    ),
+    promote=promote.keeping_blocks,
+    fallback=promote.no_fallback,
+    without_hybrid_manager=promote.promoted,
+    tagged=inputs.as_written,
+    state_slots=uniform.by_speculation,
+    layout=backing.no_layout,
+    bytes_per_block=capacity.bytes_of_allocations,
+    tensors=capacity.tensors_of_allocations,
+    needed_bytes=requests.needed_by_group,
+    usable=memory.all_of_it,
+    indexed=indexed.no_rule,
+    splits_freely=packed.states_alone,
+    room_for_hidden=grouping.pages_as_they_are,
+    packs_latents=latents.always,
+    fit_pages=latents.padded_to_full,
+    enlarge=unify.by_block_or_stride,
+    buckets=grouping.by_spec,
+    hidden_block=grouping.as_many_as_fit,
+    concurrency=capacity.concurrency_by_memory,
+    log_lines=log_lines.two_lines,
+    # From a model's configuration to specs.
+    models=ModelRules(
+        latent_alignment=1,
+        latent_is_quantised=False,
+        kimi_latent=".attn",
+        kimi_counts_ahead=False,
+        window_knows_packing=False,
+        window_of_equal_layers=True,
+        quantised_by_flash_attention=((3, 9),),
+        version_by_head=False,
+        large_head_of_flash_attention_4=192,
+        exaone_moe_windows=("sliding_window",),
+    ),
+)
+
+OLDER_RUNNER = older_runner(RELEASE, across_layers.by_block_stride)

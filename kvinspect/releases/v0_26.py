@@ -1,0 +1,21 @@
+"""vLLM 0.26: what it does otherwise than 0.25."""
+
+from __future__ import annotations
+
+from kvinspect.engine import across_layers, reshape
+from kvinspect.planning import deployment, latents, unify
+from kvinspect.releases import v0_25
+from kvinspect.releases.release import older_runner
+
+_BEFORE = v0_25.RELEASE
+
+RELEASE = _BEFORE.but(
+    version="0.26.0",
+    reshape=_BEFORE.reshape._replace(packed_shape=reshape.packed_as_stored),
+    deployment=deployment.of_batches_in_flight,
+    packs_latents=latents.where_pages_differ,
+    enlarge=unify.states_by_padding,
+    models=_BEFORE.models._replace(latent_is_quantised=True),
+)
+
+OLDER_RUNNER = older_runner(RELEASE, across_layers.by_block_stride)

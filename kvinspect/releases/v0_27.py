@@ -1,0 +1,38 @@
+"""vLLM 0.27: what it does otherwise than 0.26."""
+
+from __future__ import annotations
+
+from kvinspect.engine import across_layers, placement, reshape
+from kvinspect.planning import capacity, grouping, latents, promote
+from kvinspect.planning.merge import MergeRules
+from kvinspect.releases import v0_26
+from kvinspect.releases.release import older_runner
+
+_BEFORE = v0_26.RELEASE
+
+RELEASE = _BEFORE.but(
+    version="0.27.1",
+    packed_placement=placement.packed_densely,
+    reshape=_BEFORE.reshape._replace(state_parts=reshape.view_of_pages, cache_dtype_of=reshape.quantised_only),
+    hybrid_step=False,
+    encoder_groups_narrow=True,
+    merging=MergeRules(_BEFORE.merging.compared, _BEFORE.merging.compared, latent_has_v=True),
+    promote=promote.to_one_block,
+    fallback=promote.all_as_full,
+    fit_pages=latents.as_they_are,
+    buckets=grouping.by_merging,
+    concurrency=capacity.concurrency_by_blocks,
+    models=_BEFORE.models._replace(
+        latent_alignment=128,
+        kimi_latent="",
+        kimi_counts_ahead=True,
+        window_knows_packing=True,
+        window_of_equal_layers=False,
+        quantised_by_flash_attention=((3, 9), (4, 10)),
+        version_by_head=True,
+        large_head_of_flash_attention_4=256,
+        exaone_moe_windows=("sliding_windows",),
+    ),
+)
+
+OLDER_RUNNER = older_runner(RELEASE, across_layers.without_inline_scales)

@@ -1,0 +1,35 @@
+"""vLLM 0.28: what it does otherwise than 0.27."""
+
+from __future__ import annotations
+
+from kvinspect.engine import across_layers, pages
+from kvinspect.engine.cudagraph import capture
+from kvinspect.planning import grouping, inputs, log_lines, promote
+from kvinspect.planning.merge import MergeRules
+from kvinspect.releases import v0_27
+from kvinspect.releases.release import older_runner
+
+_BEFORE = v0_27.RELEASE
+_COMPARED = (*_BEFORE.merging.compared, "head_size_v", "num_head_slots", "state_content_bytes")
+
+RELEASE = _BEFORE.but(
+    version="0.28.0",
+    aligned_spec=pages.aligned_by_slots,
+    customized_spec=pages.customized,
+    reshape=_BEFORE.reshape._replace(unpadded_page=pages.page_by_slots),
+    page_aligned_step=True,
+    capture_limit=capture.limit_by_device,
+    merging=MergeRules(_COMPARED, _COMPARED, latent_has_v=False),
+    promote=promote.keeping_fields,
+    hidden_block=grouping.dividing_the_others,
+    log_lines=log_lines.one_line,
+    tagged=inputs.with_retained_tokens,
+    models=_BEFORE.models._replace(
+        hybrids_cache_prefixes=True,
+        server_sizes=((160, 16384), (70, 8192)),
+        states_cache_all=False,
+        short_conv="short_conv",
+    ),
+)
+
+OLDER_RUNNER = older_runner(RELEASE, across_layers.without_inline_scales)

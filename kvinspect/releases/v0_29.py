@@ -1,0 +1,43 @@
+"""vLLM 0.29: what it does otherwise than 0.28. One backing allocation holds the whole cache, for both model runners."""
+
+from __future__ import annotations
+
+from kvinspect.engine import cache as own
+from kvinspect.engine.cudagraph import capture
+from kvinspect.engine.layout import steps
+from kvinspect.engine.storage import Storage
+from kvinspect.planning import backing, latents, memory, requests, uniform, unify
+from kvinspect.planning.merge import MergeRules
+from kvinspect.releases import v0_28
+
+_BEFORE = v0_28.RELEASE
+_COMPARED = (*_BEFORE.merging.compared, "compress_ratio", "dcp_sharded", "block_stride_alignment", "marks")
+
+RELEASE = _BEFORE.but(
+    version="0.29.0",
+    page_aligned_step=False,
+    storage=Storage(
+        layout=steps.layout_by_backends,
+        tensors=steps.tensors_by_page,
+        kernel_block_sizes=own.own_kernel_block_sizes,
+        build_views=steps.build_views,
+        judge=steps.judge,
+        reasons=steps.reasons,
+    ),
+    decode_sizes=capture.decodes_of_several_tokens,
+    merging=MergeRules(_COMPARED, _COMPARED, latent_has_v=False),
+    state_slots=uniform.by_page_and_marks,
+    layout=backing.layout_of_backends,
+    bytes_per_block=backing.bytes_by_page,
+    tensors=backing.tensors_by_page,
+    needed_bytes=requests.needed_by_block,
+    usable=memory.without_null_block,
+    enlarge=unify.by_block_or_padding,
+    packs_latents=latents.never,
+    models=_BEFORE.models._replace(
+        short_conv_counts_ahead=True,
+        cohere_window_counts_itself=True,
+        prefix_by_flash_attention=(4,),
+        flash_kda_leaves_states=True,
+    ),
+)

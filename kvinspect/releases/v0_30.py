@@ -1,0 +1,22 @@
+"""vLLM 0.30: what it does otherwise than 0.29."""
+
+from __future__ import annotations
+
+from kvinspect.engine.cudagraph import start_up as configured
+from kvinspect.engine.layout import steps
+from kvinspect.planning import backing, grouping, indexed, log_lines, packed
+from kvinspect.releases import v0_29
+
+_BEFORE = v0_29.RELEASE
+
+RELEASE = _BEFORE.but(
+    version="0.30.0",
+    start_up=(configured.decodes_uncompiled, *_BEFORE.start_up[1:]),
+    storage=_BEFORE.storage._replace(tensors=steps.tensors_with_index),
+    tensors=backing.tensors_with_index,
+    indexed=indexed.states_on_latents,
+    splits_freely=packed.states_and_windows,
+    room_for_hidden=grouping.pages_for_one_token,
+    log_lines=log_lines.line_with_device,
+    models=_BEFORE.models._replace(yarn_scales=False, window_fills_the_page=True, deepseek_v4_is_fp8=True),
+)
