@@ -127,11 +127,6 @@ def tally(numbers, what="documents"):
     return found
 
 
-def judge_all(numbers, what="documents"):
-    """The bad ends among these numbers."""
-    return tally(numbers, what).bad
-
-
 def _warm():
     """Import what calls import and build the commands, so that no child has to, and let those pages be shared."""
     from typer import main as commands

@@ -32,6 +32,11 @@ PATTERNS = [
     "*" * 30 + "x", "**/" * 40 + "x", "a*" * 40 + "b", "[" * 300, "[]", "[!]", "[a-", "[z-a]*", "\\", "\\\\", "!", "!!x", "/", "//", "x" * 60_000, "?" * 500,
     "*/" * 400, "[[:alpha:]]*", "[[:nope:]]", "\x00", "\ufeff*.yaml", "{a,b}", "*.yaml\r", "  ", "#", "\\#", "(a+)+$", "[^a]*", "***", "**a**", "/**/", "a/**",
 ]  # fmt: skip
+BASELINES = [
+    "[" * 100_000, "{}", "[]", "3", '{"findings": 3}', '{"findings": [3]}', '{"findings": [{"fingerprint": []}]}', "\x00",
+    json.dumps({"findings": [{**ROW, "fingerprint": str(i)} for i in range(20_000)]}), '{"findings": [' + "[]," * 1_300_000 + "[]]}",
+    '{"findings": [{"fingerprint": ' + "9" * 9_000 + "}]}", "[" + "1," * 2_000_000 + "1]",
+]  # fmt: skip
 TEXTUAL = [
     mutations.truncated, mutations.bytes_flipped, mutations.lines_shuffled, mutations.number_replaced, mutations.deeply_nested,
     mutations.encoding_changed, mutations.repeated, mutations.syntax_added,
@@ -82,31 +87,15 @@ def _settings(text, chance):
         if lines and "=" in lines[at]
         else chance.choice(("engine", "select", "zzz", '"\\u0000"', "a." * 200 + "b"))
     )
-    lines[at : at + chance.randrange(2)] = [f"{key} = {chance.choice(VALUES)}"] * chance.choice((1, 1, 1, 2_000))
+    line = f"{key} = {chance.choice(VALUES)}"
+    lines[at : at + chance.randrange(2)] = [line] * (chance.choice((1, 1, 1, 2_000)) if len(line) < 100 else 1)
     return "\n".join(lines).encode("utf-8", "replace")
 
 
 def _baseline(text, chance):
     if chance.random() < 0.4:
         return mutations.mutated(text, chance) if text.startswith("{") else b"{}"
-    many = json.dumps({"findings": [{**ROW, "fingerprint": str(i)} for i in range(20_000)]})
-    hostile = [
-        "[" * 100_000,
-        "{}",
-        "[]",
-        "3",
-        '{"findings": 3}',
-        '{"findings": [3]}',
-        '{"findings": [{"fingerprint": []}]}',
-        many,
-    ]
-    hostile += [
-        '{"findings": [' + "[]," * 1_300_000 + "[]]}",
-        '{"findings": [{"fingerprint": ' + "9" * 9_000 + "}]}",
-        "\x00",
-        "[" + "1," * 2_000_000 + "1]",
-    ]
-    return chance.choice(hostile).encode()
+    return chance.choice(BASELINES).encode()
 
 
 def _patterns(text, chance):
