@@ -63,6 +63,9 @@ def concurrency_by_memory(
 ) -> float:
     """0.25 and 0.26: a request's bytes of every group to the bytes of the first group's page."""
     page = group_page_size_bytes(groups[0].spec, release.unpadded)
+    if page == 0:
+        text = "the first group's page has no bytes"
+        raise Refused("ZeroDivisionError", text, function="get_max_concurrency_for_kv_cache_config")
     layers = max(len(group.layer_names) for group in groups)
     pages = [group_page_size_bytes(group.spec, release.unpadded) for group in groups]
     needed = sum(request_blocks(group.spec, deployment) * size for group, size in zip(groups, pages, strict=True))

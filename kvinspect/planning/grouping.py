@@ -176,6 +176,8 @@ def pages_for_one_token(groups: LayerGroups, hidden: Specs, release: PlannerRele
     page = release.page(groups[0][1])
     if token <= page:
         return groups
+    if page == 0:
+        raise Refused("ZeroDivisionError", "a page has no bytes", function="_ensure_min_page_size")
     scale = -(-token // page)
     return [(layers, _scaled(spec, scale, release)) for layers, spec in groups]
 

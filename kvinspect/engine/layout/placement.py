@@ -93,6 +93,8 @@ def _group(group: KVCacheGroup, room: Room, block: int) -> Iterator[Tensor]:
         layer_stride, block_stride, *_ = layout_strides(spec, room.num_blocks, count, room.layout, fixed=fixed)
         # Up to 0.30 the offset in pages is scaled by the layer stride; the two agree but where layers are interleaved
         # head by head.
+        if page == 0 and not room.aligned:
+            raise Refused("ZeroDivisionError", "a page has no bytes", function="get_kv_cache_config_from_groups")
         start = offset if room.aligned else offset * max(layer_stride, page) // page
         yield Tensor(0, 0, layers, start, block_stride, layer_stride)
         by_page = room.layout.block_outermost or not room.aligned
