@@ -17,7 +17,7 @@ import time
 from math import log
 
 from kvinspect.cli.main import run
-from kvinspect.engine.catalogue import versions
+from kvinspect.releases.data.catalogue import versions
 from measure import finish
 
 SIZES = (2_000, 4_000, 8_000)
