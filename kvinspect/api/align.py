@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from kvinspect.api.asking import Origin, ask, placed
 from kvinspect.api.on_device import device_for, made_on
+from kvinspect.document.checked import checked
 from kvinspect.engine.answer import AlignAnswer
 from kvinspect.engine.captured import compare
 from kvinspect.engine.run import align_document
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from kvinspect.device.read_back import Progress
 
 
+@checked
 def align(
     document: Origin,
     *,

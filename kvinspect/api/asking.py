@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
+from kvinspect.document.checked import checked
 from kvinspect.document.document import Document
 from kvinspect.document.files import is_file
 from kvinspect.document.load import from_source
@@ -24,6 +25,7 @@ from kvinspect.releases.release import Release
 Origin = str | pathlib.Path | Mapping[str, Any] | Document
 
 
+@checked
 def load(origin: Origin, name: str | None = None) -> Document:
     """Read and validate a document: a YAML or JSON file, `-` for standard input, or the mapping itself.
 

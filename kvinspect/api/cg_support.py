@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kvinspect.api.asking import Origin, ask, placed, release_of
+from kvinspect.document.checked import checked
 from kvinspect.engine.cudagraph.answer import CGSupportAnswer, Matrix
 from kvinspect.engine.cudagraph.decide import request_of
 from kvinspect.engine.cudagraph.mode import CUDAGraphMode
@@ -11,6 +12,7 @@ from kvinspect.engine.cudagraph.run import cg_support_document, matrix
 from kvinspect.engine.cudagraph.table import BackendTable, backend_table
 
 
+@checked
 def cg_support(document: Origin, *, engine: str | None = None) -> CGSupportAnswer:
     """How far the attention backends let CUDA graphs go, and what becomes of the requested mode.
 
@@ -22,6 +24,7 @@ def cg_support(document: Origin, *, engine: str | None = None) -> CGSupportAnswe
         return cg_support_document(asked.document, asked.release, asked.setting)
 
 
+@checked
 def cg_support_table(*, engine: str | None = None, platform: str = "cuda", backend: str | None = None) -> BackendTable:
     """The backends of a release with what their CUDA graph support hangs on, or one of them.
 
@@ -32,6 +35,7 @@ def cg_support_table(*, engine: str | None = None, platform: str = "cuda", backe
         return backend_table(release, called, platform, backend)
 
 
+@checked
 def cg_support_matrix(document: Origin | None = None, *, engine: str | None = None) -> Matrix:
     """Every CUDA graph mode under every least support, everything else as in a document or as vLLM's defaults."""
     if document is None:

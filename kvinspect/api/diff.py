@@ -8,12 +8,14 @@ from kvinspect.api.asking import Origin, ask, load, placed
 from kvinspect.compare.answer import DiffAnswer
 from kvinspect.compare.run import compare
 from kvinspect.compare.side import Side, side_of
+from kvinspect.document.checked import checked
 from kvinspect.document.document import Document
 from kvinspect.planning.answer import PlanAnswer
 from kvinspect.planning.inspection import inspection_document
 from kvinspect.planning.run import plan_document
 
 
+@checked
 def diff(document: Origin, other: Origin | None = None, *, engines: Sequence[str] = ()) -> DiffAnswer:
     """What changed between two KV caches, and whether blocks that one has written can be read by the other.
 

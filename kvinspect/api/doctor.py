@@ -5,9 +5,11 @@ from __future__ import annotations
 from kvinspect.api.align import align
 from kvinspect.api.asking import Origin, load
 from kvinspect.api.cg_support import cg_support
+from kvinspect.document.checked import checked
 from kvinspect.engine.doctor import DoctorAnswer
 
 
+@checked
 def doctor(document: Origin, *, engine: str | None = None) -> DoctorAnswer:
     """What a report of an error about a document needs, best of a captured one.
 

@@ -9,6 +9,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, NamedTuple
 
+from kvinspect.document.checked import checked
 from kvinspect.document.finding import Severity
 from kvinspect.document.problem import DocumentError
 from kvinspect.document.source import label_of
@@ -36,6 +37,7 @@ class Options(NamedTuple):
         )
 
 
+@checked
 def lint(
     origin: str | pathlib.Path | Mapping[str, Any], *, engine: str | None = None, settings: Settings | None = None
 ) -> FileResult:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from kvinspect.api.asking import Origin, ask
+from kvinspect.document.checked import checked
 from kvinspect.engine.mm_prefix.answer import MMPrefixAnswer
 from kvinspect.engine.mm_prefix.run import mm_prefix_document
 
 
+@checked
 def mm_prefix(document: Origin, *, engine: str | None = None) -> MMPrefixAnswer:
     """The spans of image and video tokens that attend both ways, in tokens of the prompt, both ends in.
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from kvinspect.api.asking import Origin, ask, placed
+from kvinspect.document.checked import checked
 from kvinspect.planning.answer import PlanAnswer
 from kvinspect.planning.run import plan_document
 
 
+@checked
 def plan(document: Origin, *, engine: str | None = None) -> PlanAnswer:
     """What the release's planner makes of a planning document: groups, allocations, blocks, capacity.
 

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from kvinspect.api.asking import load
 from kvinspect.api.plan import plan
 from kvinspect.api.specs import load_model, specs
+from kvinspect.document.checked import checked
 from kvinspect.document.problem import DocumentError
 from kvinspect.models.answer import SpecsAnswer, as_served, scheduler_defaults
 from kvinspect.models.arguments import argument, engine_arguments
@@ -72,6 +73,7 @@ class ModelPlan(NamedTuple):
         return {**self.plan.to_dict(), "memory": self.memory._asdict(), "stages": found}
 
 
+@checked
 def plan_model(
     model: Model | str | pathlib.Path | Mapping[str, Any],
     memory: Memory | int,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from kvinspect.document.checked import checked
 from kvinspect.document.problem import DocumentError, Problem, nearest
 from kvinspect.engine.refusal import Refused, Unknown
 from kvinspect.engine.situation import DEFAULT_CAPABILITY
@@ -18,6 +19,7 @@ from kvinspect.releases import lookup
 __all__ = ["load_model", "specs"]
 
 
+@checked
 def specs(
     model: Model | Origin,
     *,

@@ -79,7 +79,10 @@ def text_of(data: bytes, label: str) -> str:
 
 def printable(name: str | pathlib.Path) -> str:
     """Return a file's name without the bytes that no encoding could read."""
-    return str(name).encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    try:
+        return str(name).encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    except UnicodeEncodeError:
+        return str(name).encode("utf-8", "backslashreplace").decode()
 
 
 def unreadable(label: str, error: Exception) -> DocumentError:

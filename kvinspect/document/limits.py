@@ -9,6 +9,9 @@ MAX_YAML_BYTES = 256 * 1024
 MAX_VALUES = 50_000
 """Values in a document, those that aliases repeat counted each time."""
 
+MAX_MAPPING_VALUES = 1_000_000
+"""Values in a mapping that a program hands over."""
+
 MAX_DEPTH = 50
 """Mappings and lists inside each other."""
 

@@ -71,7 +71,9 @@ class DocumentError(ValueError):
 
     def __init__(self, errors: Iterable[Problem]) -> None:
         self.errors: tuple[Problem, ...] = _at_most(tuple(errors))
-        super().__init__("\n".join(str(error) for error in self.errors))
+        text = "\n".join(str(error) for error in self.errors)
+        # A mapping's keys may hold what no stream can write.
+        super().__init__(text.encode("utf-8", "backslashreplace").decode())
 
 
 def _at_most(errors: tuple[Problem, ...]) -> tuple[Problem, ...]:

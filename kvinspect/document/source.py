@@ -9,7 +9,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from kvinspect.document.files import printable, read_bounded, read_standard_input, text_of, too_large
-from kvinspect.document.limits import MAX_BYTES, MAX_YAML_BYTES
+from kvinspect.document.limits import MAX_BYTES, MAX_DEPTH, MAX_MAPPING_VALUES, MAX_YAML_BYTES
 from kvinspect.document.problem import DocumentError, Mark, Path, Problem
 
 if TYPE_CHECKING:
@@ -95,6 +95,7 @@ def read_source(
     or no YAML or JSON; `loose` as in `parse`.
     """
     if isinstance(origin, Mapping):
+        _measure(origin, name or "<document>")
         return Source(name or "<document>", plain(origin))
     label = printable(name) if name else label_of(origin)
     data = _bytes_of(str(origin), label)
@@ -120,6 +121,25 @@ def _bytes_of(origin: str, label: str) -> bytes:
         return read_bounded(origin, MAX_BYTES, pipes=True)
     except DocumentError as error:
         raise DocumentError(problem._replace(source=label) for problem in error.errors) from None
+
+
+def _measure(value: Any, name: str) -> None:
+    """Raises DocumentError where a mapping is deeper or larger than one may be; one that holds itself is."""
+    level, count = [value], 0
+    for _ in range(MAX_DEPTH):
+        level = [inner for item in level for inner in _inner(item)]
+        count += len(level)
+        if not level or count > MAX_MAPPING_VALUES:
+            break
+    if level:
+        expected = f"at most {MAX_DEPTH} levels and {MAX_MAPPING_VALUES} values in a mapping"
+        raise DocumentError([Problem((), expected=expected, found="more", kind="limit", source=name)])
+
+
+def _inner(value: Any) -> Iterable[Any]:
+    if isinstance(value, Mapping):
+        return value.values()
+    return value if isinstance(value, (list, tuple)) else ()
 
 
 def plain(value: Any) -> Any:

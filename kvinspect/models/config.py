@@ -6,6 +6,7 @@ import pathlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from kvinspect.document.checked import checked
 from kvinspect.document.files import is_file, is_folder, leads_out
 from kvinspect.document.problem import DocumentError, Problem, shown
 from kvinspect.document.source import Source, read_source
@@ -65,6 +66,7 @@ def _merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any
     return {**below, **above, **{key: _merged(below[key], above[key]) for key in both}}
 
 
+@checked
 def load_model(origin: Origin, inside: str | pathlib.Path | None = None) -> Model:
     """A model from its config.json, the folder that holds it, or the mapping itself.
 
