@@ -10,7 +10,8 @@ from typing import Any, ParamSpec, TypeVar
 
 from kvinspect.document.limits import MAX_INT
 
-P, R = ParamSpec("P"), TypeVar("R")
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 def checked(function: Callable[P, R]) -> Callable[P, R]:
