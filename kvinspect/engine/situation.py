@@ -30,7 +30,8 @@ class Situation(NamedTuple):
     def of(cls, document: Document) -> Situation:
         """The situation of a document."""
         model = document.model
-        written = [group.spec.num_kv_heads for group in document.groups if group.spec.num_kv_heads]
+        specs = (*(group.spec for group in document.groups), *(model.kv_cache_specs or {}).values())
+        written = [spec.num_kv_heads for spec in specs if spec.num_kv_heads]
         kv_heads = model.model_config.num_key_value_heads or next(iter(written), 1)
         heads = [spec.head_size for group in document.groups for spec in (group.spec, *group.layer_specs.values())]
         return cls(

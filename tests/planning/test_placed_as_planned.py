@@ -73,3 +73,17 @@ def test_most_drawn_kinds_are_planned(release):
     """Else the test above would hold for want of plans."""
     alone = [kind for kind in KINDS if planned(release, {kind: 3}).refusal is None]
     assert set(alone) >= set(KINDS) - {"chunked"}
+
+
+def test_heads_of_a_plan_are_those_of_its_layers():
+    """FlashInfer's large blocks on Blackwell want query heads that divide by KV heads, as 8 and 3 do not."""
+    spec = {**ATTENTION, "kind": "full_attention", "num_kv_heads": 3, "block_size": 1024, "backend": "FLASHINFER"}
+    document = {
+        "engine": "0.33.0",
+        "device_capability": "10.0",
+        "available_memory": [10**9],
+        "kv_cache_specs": {"a": spec},
+    }
+    asked = {heads: {**document, "model_config": {"num_attention_heads": heads}} for heads in (8, 6)}
+    found = {heads: kvinspect.plan(one).to_dict()["groups"][0]["kv_cache_spec"] for heads, one in asked.items()}
+    assert {heads: spec["block_stride_alignment"] for heads, spec in found.items()} == {8: "64n", 6: "1024n"}
