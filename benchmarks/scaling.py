@@ -41,14 +41,12 @@ def seconds(words):
     sys.argv = ["kvinspect", *words]
     with open(os.devnull, "w", encoding="utf-8") as nowhere, contextlib.redirect_stdout(nowhere):
         start = time.process_time()
-        try:
-            run()
-        except SystemExit as ended:
-            if ended.code:
-                raise
-        finally:
-            gc.enable()
-        return time.process_time() - start
+        code = run()
+        taken = time.process_time() - start
+    gc.enable()
+    if code:
+        raise SystemExit(f"kvinspect {' '.join(words)} ended with {code}, so its time says nothing")
+    return taken
 
 
 def slope(times):
