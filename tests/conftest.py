@@ -1,6 +1,7 @@
 """What the tests share: the repository, and a way to run the command."""
 
 import importlib.util
+import json
 import os
 import pathlib
 import subprocess
@@ -17,6 +18,20 @@ def fuzz_module(name):
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+def document(name, backend="FLASH_ATTN"):
+    """A document of one layer and one request, whose names a test chooses."""
+    spec = {"kind": "full_attention", "block_size": 16, "num_kv_heads": 8, "head_size": 128, "dtype": "bfloat16"}
+    groups = [{"layer_names": [name], "backend": backend, "kv_cache_spec": spec}]
+    model = {"num_attention_heads": 32, "max_model_len": 4096}
+    request = {"req_id": name, "mm_features": [{"modality": name, "mm_position": {"offset": 4, "length": 9}}]}
+    return {
+        "engine": "0.28",
+        "kv_cache_config": {"num_blocks": 64, "kv_cache_groups": groups},
+        "model_config": model,
+        "multimodal": {"requests": [request]},
+    }
 
 
 @pytest.fixture
@@ -88,3 +103,34 @@ def script(tmp_path):
         "PYTHONPATH": str(ROOT),
         "RUNNER_TEMP": str(tmp_path / "runner"),
     }
+
+
+@pytest.fixture(scope="session")
+def printed():
+    """(call, document) → what one process for all calls of a document prints; a process each would take minutes."""
+    code = """
+import contextlib, io, json, sys
+from kvinspect.cli.main import run
+calls = json.loads(sys.argv[1])
+found = []
+for call in calls:
+    out, err = io.TextIOWrapper(io.BytesIO(), "utf-8"), io.TextIOWrapper(io.BytesIO(), "utf-8")
+    sys.argv = ["kvinspect", *call]
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        code = run()
+    found.append([code, out.buffer.getvalue().decode(), err.buffer.getvalue().decode()])
+json.dump(found, sys.stdout)
+"""
+
+    def printed(calls, cwd=ROOT):
+        done = subprocess.run(
+            [sys.executable, "-c", code, json.dumps(calls)],
+            capture_output=True,
+            text=True,
+            cwd=cwd,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            check=True,
+        )
+        return json.loads(done.stdout)
+
+    return printed

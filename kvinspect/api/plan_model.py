@@ -10,6 +10,7 @@ from kvinspect.api.asking import load
 from kvinspect.api.plan import plan
 from kvinspect.api.specs import load_model, specs
 from kvinspect.document.checked import checked
+from kvinspect.document.numbers import counted
 from kvinspect.document.problem import DocumentError
 from kvinspect.models.answer import SpecsAnswer, as_served, scheduler_defaults
 from kvinspect.models.arguments import argument, engine_arguments
@@ -62,7 +63,7 @@ class ModelPlan(NamedTuple):
             for one in seen
         ]
         batched, seqs = scheduler_defaults(setting)
-        batch = f"batches of {batched:,} tokens and {seqs:,} sequences"
+        batch = f"batches of {counted(batched, 'token', ',')} and {counted(seqs, 'sequence', ',')}"
         facts = (setting.architecture.name, setting.dtype, f"cache {setting.cache_dtype}", *ranks, batch)
         steps = dict.fromkeys(step for stage in self.stages for step in stage.specs.blocks.steps)
         return ModelOrigin(facts, self.memory.how, tuple(backends), tuple(steps))

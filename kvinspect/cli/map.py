@@ -10,6 +10,7 @@ import typer
 from kvinspect.cli.exits import CLEAN, FINDINGS, bad_call, say
 from kvinspect.cli.options import Coloured, Debug, Engine, Output
 from kvinspect.cli.output import Color, by_ending, look_of, write, write_drawing
+from kvinspect.document.numbers import counted
 from kvinspect.output.safe import Syntax, safe
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ def _chosen(answer: AlignAnswer, allocation: int | None) -> TensorAnswer:
     if allocation is None:
         return max(answer.tensors, key=lambda t: (t.sound is False, WORST_LAST.index(t.decision), -t.id))
     if allocation >= len(answer.tensors):
-        raise bad_call(f"there are {len(answer.tensors)} tensors, from 0 on", "--allocation")
+        raise bad_call(f"there are {counted(len(answer.tensors), 'tensor')}, from 0 on", "--allocation")
     return answer.tensors[allocation]
 
 

@@ -14,6 +14,7 @@ from kvinspect.cli.exits import CLEAN, FINDINGS, bad_call, say
 from kvinspect.cli.options import AllLayers, Coloured, Debug, Engine, Output, Quiet
 from kvinspect.cli.output import Color, Format, Report, by_ending, write, write_drawing, write_together
 from kvinspect.cli.serve_words import unmarked
+from kvinspect.document.numbers import counted
 from kvinspect.output.safe import Syntax, safe
 
 if TYPE_CHECKING:
@@ -200,7 +201,7 @@ def _print(answer: PlanAnswer, model: ModelPlan | None, show: _Show) -> None:
         origin = model.origin if model else None
         shown = Report([model or answer], lambda _: report.page(answer, show.all_layers, origin))
         shown.emit(Format(show.kind.value), show.output, show.color)
-        _wrote(show.output, "refused" if answer.refusal else f"{answer.num_blocks:,} blocks", show)
+        _wrote(show.output, "refused" if answer.refusal else counted(answer.num_blocks or 0, "block", ","), show)
 
 
 def _print_document(answer: PlanAnswer, show: _Show) -> None:
@@ -226,7 +227,7 @@ def _print_document(answer: PlanAnswer, show: _Show) -> None:
     files = [_numbered(show.output, i) for i in range(len(workers))]
     write_together(dict(zip(files, texts, strict=True)), Syntax.QUOTED)
     for file, name in zip(files, which, strict=True):
-        _wrote(file, ", ".join(filter(None, (f"{answer.num_blocks:,} blocks", name))), show)
+        _wrote(file, ", ".join(filter(None, (counted(answer.num_blocks or 0, "block", ","), name))), show)
 
 
 def _numbered(output: str | None, i: int) -> str:
@@ -282,7 +283,7 @@ def _print_sweep(answer: SweepAnswer, show: _Show) -> None:
         write_drawing(_drawn(answer, show.kind), show.output)
     elif show.output or not show.quiet:
         Report([answer], page).emit(Format(show.kind.value), show.output, show.color)
-    _wrote(show.output, f"{len(answer.points):,} plans", show)
+    _wrote(show.output, counted(len(answer.points), "plan", ","), show)
 
 
 def _drawn(answer: SweepAnswer, kind: Kind) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from math import prod
 from typing import NamedTuple
 
+from kvinspect.document.numbers import counted
 from kvinspect.document.words import DTYPE_BYTES
 from kvinspect.engine.backends import Backend
 from kvinspect.engine.expressions import evaluate
@@ -217,7 +218,7 @@ def _x_packed(dims: _Dims) -> Content:
         raise Untold("paged attention takes the page of a block as flat memory, and this page is not")
     item, x = dims.itemsize, max(16 // dims.itemsize, 1)
     if size % x:
-        raise Untold(f"paged attention takes heads of whole {x} elements, and these have {size}")
+        raise Untold(f"paged attention takes heads of whole {counted(x, 'element')}, and these have {size}")
     head: Digits = ((heads, size * tokens * item),)
     inner: Digits = ((size // x, tokens * x * item), (x, item))
     keys = Region(0, ((kernel_blocks, (tokens, x * item)), head, inner), item)

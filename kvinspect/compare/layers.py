@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from kvinspect.compare.contents import COORDINATES, STATE_COORDINATES, UNSPLIT, BlockContent, Untold
 from kvinspect.compare.side import Layer
+from kvinspect.document.numbers import counted
 from kvinspect.engine.specs import AttentionSpec, MambaSpec
 from kvinspect.geometry.content import Content, Moved, first_moved, gathered
 from kvinspect.geometry.runs import BlockBytes
@@ -152,7 +153,7 @@ def _elsewhere(a: BlockContent, b: BlockContent, lies: tuple[Lies, Lies]) -> Ite
     """What a copy block by block has to mind, although it carries the same bytes."""
     here, there = lies
     if here.block_stride != there.block_stride:
-        yield f"blocks are {here.block_stride} bytes apart in A and {there.block_stride} in B"
+        yield f"blocks are {counted(here.block_stride, 'byte')} apart in A and {there.block_stride} in B"
     if here.runs != there.runs:
         yield f"a block lies in {_pieces(here)} in A and in {_pieces(there)} in B"
     elif first_moved(a.regions, b.regions):
@@ -208,7 +209,7 @@ def _formats(a: Layer, b: Layer) -> str:
 
 def _tokens(a: Layer, b: Layer) -> str:
     here, there = a.spec.block_size, b.spec.block_size
-    return "" if here == there else f"a block is {here} tokens in A and {there} in B"
+    return "" if here == there else f"a block is {counted(here, 'token')} in A and {there} in B"
 
 
 def _heads(a: Layer, b: Layer) -> str:
@@ -217,7 +218,7 @@ def _heads(a: Layer, b: Layer) -> str:
     here, there = a.spec.num_kv_heads, b.spec.num_kv_heads
     if here == there:
         return ""
-    return f"a rank holds {here} KV heads in A and {there} in B, so blocks have to be cut anew"
+    return f"a rank holds {counted(here, 'KV head')} in A and {there} in B, so blocks have to be cut anew"
 
 
 def _sharding(a: Layer, b: Layer) -> str:
@@ -226,7 +227,7 @@ def _sharding(a: Layer, b: Layer) -> str:
     here, there = a.parallel.decode_context_parallel_size, b.parallel.decode_context_parallel_size
     if here == there:
         return ""
-    return f"tokens are dealt out over {here} ranks in A and {there} in B (decode context parallelism)"
+    return f"tokens are dealt out over {counted(here, 'rank')} in A and {there} in B (decode context parallelism)"
 
 
 def _modes(a: Layer, b: Layer) -> str:
@@ -250,4 +251,7 @@ def _doubt(a: Layer, b: Layer) -> str:
     sizes = [layer.parallel.tensor_parallel_size for layer in (a, b)]
     if a.is_latent or isinstance(a.spec, MambaSpec) or sizes[0] == sizes[1] or min(sizes) == 1:
         return ""
-    return f"of {sizes[0]} ranks in A and {sizes[1]} in B, each holding as many heads, it is not told which hold which"
+    return (
+        f"of {counted(sizes[0], 'rank')} in A and {sizes[1]} in B, each holding as many heads, "
+        "it is not told which hold which"
+    )

@@ -8,6 +8,7 @@ import stat
 import sys
 from typing import BinaryIO
 
+from kvinspect.document.numbers import counted
 from kvinspect.document.problem import DocumentError, Mark, Problem
 from kvinspect.output import inputs
 
@@ -93,7 +94,7 @@ def unreadable(label: str, error: Exception) -> DocumentError:
 
 def too_large(label: str, limit: int, what: str) -> DocumentError:
     """Return the error of a file that is larger than its limit."""
-    expected = f"at most {limit} bytes of {what}"
+    expected = f"at most {counted(limit, 'byte')} of {what}"
     return DocumentError([Problem((), expected=expected, found="more", kind="limit", source=label)])
 
 

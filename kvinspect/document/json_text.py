@@ -10,6 +10,7 @@ from json.decoder import scanstring  # type: ignore[attr-defined]
 from typing import Any
 
 from kvinspect.document.limits import MAX_DEPTH, MAX_DIGITS, MAX_VALUES
+from kvinspect.document.numbers import counted
 from kvinspect.document.problem import DocumentError, Mark, Path, Problem
 
 SPACE = re.compile(r"[ \t\n\r]*")
@@ -55,7 +56,7 @@ class _Objects:
 
 def _integer(digits: str) -> int:
     if len(digits) > MAX_DIGITS:
-        raise OverflowError(f"a number of {len(digits)} characters")
+        raise OverflowError(f"a number of {counted(len(digits), 'character')}")
     return int(digits)
 
 

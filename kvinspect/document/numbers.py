@@ -23,10 +23,11 @@ def human_number(text: str) -> int:
     return int(match[1]) * unit + int(fraction[1:]) * unit // int("1" + "0" * (len(fraction) - 1))
 
 
-def counted(count: int, word: str) -> str:
-    """A number with its noun.
+def counted(count: int, word: str, form: str = "") -> str:
+    """A number with its noun; `form` is how the number is written, `,` for thousands.
 
-    >>> counted(1, "layer"), counted(2, "layer")
-    ('1 layer', '2 layers')
+    >>> counted(1, "layer"), counted(2000, "layer", ","), counted(2, "entry")
+    ('1 layer', '2,000 layers', '2 entries')
     """
-    return f"{count} {word}" + ("" if count == 1 else "s")
+    several = f"{word[:-1]}ies" if word.endswith("ry") else f"{word}s"
+    return f"{count:{form}} {word if count == 1 else several}"

@@ -13,6 +13,7 @@ import yaml
 import yaml.reader
 
 from kvinspect.document.limits import MAX_DEPTH, MAX_DIGITS, MAX_VALUES
+from kvinspect.document.numbers import counted
 from kvinspect.document.problem import DocumentError, Mark, Path, Problem
 
 Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -141,7 +142,7 @@ class _Reader:
             self._problem(path, node, expected="a plain value", found=f"the tag {node.tag}")
             return None
         if node.tag == INT and len(node.value) > MAX_DIGITS:
-            self._problem(path, node, message=f"a number of {len(node.value)} characters", kind="limit")
+            self._problem(path, node, message=f"a number of {counted(len(node.value), 'character')}", kind="limit")
             return 0
         if node.tag == INT and node.value.isdecimal() and node.value[0] != "0":
             return int(node.value)

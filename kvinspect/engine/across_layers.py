@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from kvinspect.document.document import Document, Tensor
+from kvinspect.document.numbers import counted
 from kvinspect.engine.groups import AttentionGroup
 from kvinspect.engine.pages import page_size_bytes
 from kvinspect.engine.refusal import Refused
@@ -79,7 +80,10 @@ def _num_blocks(shaper: Reshaper, spec: AttentionSpec, tensors: Sequence[Tensor]
         raise Refused("ZeroDivisionError", "a page has no bytes")
     size = sizes.pop()
     if size % page:
-        raise Refused("AssertionError", f"a tensor's {size} bytes are no whole number of pages of {page} bytes")
+        raise Refused(
+            "AssertionError",
+            f"a tensor's {counted(size, 'byte')} are no whole number of pages of {counted(page, 'byte')}",
+        )
     return size // page
 
 

@@ -6,6 +6,7 @@ from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
 from kvinspect.document.document import Tensor
+from kvinspect.document.numbers import counted
 from kvinspect.engine.captured import Comparison
 from kvinspect.engine.explain import Reason
 from kvinspect.engine.refusal import Refusal
@@ -259,7 +260,7 @@ class AlignAnswer(NamedTuple):
             {
                 "kind": "too-few-blocks",
                 "tensor_index": tensor.id,
-                "text": f"tensor {tensor.id} holds {tensor.num_blocks} of the {wanted} blocks that are given out",
+                "text": f"tensor {tensor.id} holds {tensor.num_blocks} of {counted(wanted, 'block')} handed out",
             }
             for tensor in self.tensors
             if tensor.num_blocks is not None and tensor.num_blocks < wanted

@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from kvinspect.document.model import BackendEntry
+from kvinspect.document.numbers import counted
 from kvinspect.document.problem import Path
 from kvinspect.engine.conditions import Facts, Rule, choose, outcomes
 from kvinspect.engine.expressions import evaluate
@@ -105,7 +106,7 @@ class Backend(NamedTuple):
         if order is None:
             return tuple(range(ndim))
         if len(order) != ndim:
-            text = f"{self.name}'s stride order has {len(order)} dims, its KV cache shape {ndim}"
+            text = f"{self.name}'s stride order has {counted(len(order), 'dim')}, its KV cache shape {ndim}"
             raise Refused("AssertionError", text, function="get_kv_cache_stride_order")
         missing = next((dim for dim in range(ndim) if dim not in order), None)
         if missing is not None:
@@ -119,7 +120,7 @@ class Backend(NamedTuple):
         if order is None:
             return tuple(range(ndim))
         if len(order) != ndim:
-            text = f"{self.name}'s stride order has {len(order)} dims, its KV cache shape with layers {ndim}"
+            text = f"{self.name}'s stride order has {counted(len(order), 'dim')}, its KV cache shape with layers {ndim}"
             raise Refused("AssertionError", text, function="get_kv_cache_stride_order")
         return tuple(order)
 

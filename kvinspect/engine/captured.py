@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from kvinspect.document.captured import CapturedEntry, CapturedViewEntry
 from kvinspect.document.document import Document
 from kvinspect.document.fold import fold_names
+from kvinspect.document.numbers import counted
 from kvinspect.document.words import DTYPE_BYTES
 from kvinspect.engine.reshape import LayerView, Part
 
@@ -79,7 +80,7 @@ def _why_not(document: Document, answer: AlignAnswer, captured: CapturedEntry) -
     if _family(setting.release) != _family(captured.vllm):
         return f"the rules are those of {setting.release}"
     if setting.num_blocks != document.num_blocks:
-        return f"the answer is for {setting.num_blocks} blocks, and the engine has {document.num_blocks}"
+        return f"the answer is for {counted(setting.num_blocks, 'block')}, and the engine has {document.num_blocks}"
     return ""
 
 
@@ -129,7 +130,7 @@ def _views(view: LayerView | None, captured: Sequence[CapturedViewEntry]) -> Ite
 
 
 def _count(views: Sequence[object]) -> str:
-    return NOTHING if not views else "one" if len(views) == 1 else f"{len(views)} states"
+    return NOTHING if not views else "one" if len(views) == 1 else counted(len(views), "state")
 
 
 def _first_byte(part: Part) -> int:

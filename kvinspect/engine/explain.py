@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from kvinspect.document.document import Tensor
+from kvinspect.document.numbers import counted
 from kvinspect.engine.backends import fits
 from kvinspect.engine.cache import Cache
 from kvinspect.engine.groups import KVCacheGroup
@@ -49,7 +50,7 @@ def pages(cache: Cache) -> Iterator[Reason]:
         sizes = ", ".join(str(cache.page_size_bytes(spec)) for spec in specs)
         what = "pages" if len(specs) > 1 else "a page"
         kind = "uniform_type" if isinstance(group.spec, UniformTypeSpecs) else group.first_spec.kind
-        text = f"group {group.id} ({kind}): {what} of {sizes} bytes for {group.spec.block_size} tokens"
+        text = f"group {group.id} ({kind}): {what} of {sizes} bytes for {counted(group.spec.block_size, 'token')}"
         yield Reason("page size", text, "page_size_bytes")
 
 
@@ -58,9 +59,9 @@ def kernel_blocks(cache: Cache) -> Iterator[Reason]:
     if cache.document.model.kernel_block_sizes is not None:
         yield Reason("kernel blocks", f"{list(cache.kernel_block_sizes)}: the document says so", "kernel_block_sizes")
         return
-    counted = [group for group in cache.groups if group.first_spec.kind != "encoder_only_attention"]
-    for group, size in zip(counted, cache.kernel_block_sizes, strict=True):
-        text = f"group {group.id}: {size} tokens, {_choice(cache, group, size)}"
+    caching = [group for group in cache.groups if group.first_spec.kind != "encoder_only_attention"]
+    for group, size in zip(caching, cache.kernel_block_sizes, strict=True):
+        text = f"group {group.id}: {counted(size, 'token')}, {_choice(cache, group, size)}"
         yield Reason("kernel blocks", text, "select_common_block_size")
 
 
@@ -74,13 +75,15 @@ def _choice(cache: Cache, group: KVCacheGroup, size: int) -> str:
     if size == manager:
         return f"the manager's block size, which {names} takes" if names else "the manager's block size"
     ratio = manager // size
-    return f"the largest size that {names} takes and that divides {manager}; a block is {ratio} kernel blocks"
+    return (
+        f"the largest size that {names} takes and that divides {manager}; a block is {counted(ratio, 'kernel block')}"
+    )
 
 
 def _placement(cache: Cache) -> Iterator[Reason]:
     tensors = cache.tensors
     if cache.document.tensors is not None:
-        yield Reason("placement", f"{len(tensors)} tensors, as the document says", "kv_cache_tensors")
+        yield Reason("placement", f"{counted(len(tensors), 'tensor')}, as the document says", "kv_cache_tensors")
         return
     rule = "get_kv_cache_config_from_groups"
     yield Reason("placement", _placed(cache, tensors), rule)
@@ -88,7 +91,8 @@ def _placement(cache: Cache) -> Iterator[Reason]:
 
 def _placed(cache: Cache, tensors: tuple[Tensor, ...]) -> str:
     if any(tensor.block_stride for tensor in tensors):
-        return f"{len(tensors)} slots in one packed allocation, blocks of {tensors[0].block_stride} bytes"
+        slots = counted(len(tensors), "slot")
+        return f"{slots} in one packed allocation, blocks of {counted(tensors[0].block_stride, 'byte')}"
     if len(cache.groups) == 1:
-        return f"{len(tensors)} allocations, one a layer"
-    return f"{len(tensors)} allocations; the i-th layer of every group shares the i-th"
+        return f"{counted(len(tensors), 'allocation')}, one per layer"
+    return f"{counted(len(tensors), 'allocation')}; the i-th layer of every group shares the i-th"

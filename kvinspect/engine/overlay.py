@@ -13,6 +13,7 @@ from itertools import product
 from typing import NamedTuple
 
 from kvinspect.document.limits import MAX_PROOFS
+from kvinspect.document.numbers import counted
 from kvinspect.engine.soundness import Conflict, Pattern, Size
 from kvinspect.geometry.disjoint import meeting, share, smallest_blocks
 from kvinspect.geometry.families import Family, families, hull, side_by_side
@@ -140,7 +141,7 @@ class _Overlay:
     def _count(self) -> None:
         self.proofs += 1
         if self.proofs > MAX_PROOFS:
-            kinds = f"layers lie on one allocation in {len(self.families)} ways"
+            kinds = f"layers lie on one allocation in {counted(len(self.families), 'way')}"
             raise Intricate(f"{kinds}, and more than {MAX_PROOFS} pairs of them would have to be proved")
 
     def _conflict(self, met: _Met, tensor: int) -> Conflict:

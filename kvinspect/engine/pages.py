@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from kvinspect.document.document import GROUPS
+from kvinspect.document.numbers import counted
 from kvinspect.engine.backends import Backend
 from kvinspect.engine.conditions import outcomes
 from kvinspect.engine.expressions import evaluate
@@ -119,7 +120,7 @@ def page_size_bytes(spec: LayerSpec, unpadded: UnpaddedPage) -> int:
     if spec.page_size_padded is None:
         return size
     if spec.page_size_padded < size:
-        text = f"page_size_padded is {spec.page_size_padded} bytes, the page itself {size}"
+        text = f"page_size_padded is {counted(spec.page_size_padded, 'byte')}, the page itself {size}"
         raise Refused("AssertionError", text, function="page_size_bytes", kind="padded-page")
     return spec.page_size_padded
 
@@ -160,7 +161,7 @@ def customized_splittable(spec: LayerSpec, backend: Backend) -> LayerSpec:
 def _packed(spec: AttentionSpec, rule: Mapping[str, Any], backend: Backend) -> LayerSpec:
     multiple = rule.get("block_size_multiple", 1)
     if spec.block_size != 1 and spec.block_size % multiple:
-        text = f"{backend.name} takes blocks of a multiple of {multiple} tokens, not {spec.block_size}"
+        text = f"{backend.name} takes blocks of a multiple of {counted(multiple, 'token')}, not {spec.block_size}"
         raise Refused("ValueError", text, function="customize_spec")
     changed = _content(spec, rule, backend) if spec.state_content_bytes is None else spec
     if "block_stride_alignment" in rule:

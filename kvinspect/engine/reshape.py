@@ -10,6 +10,7 @@ from math import prod
 from typing import NamedTuple
 
 from kvinspect.document.document import Tensor
+from kvinspect.document.numbers import counted
 from kvinspect.document.words import DTYPE_BYTES
 from kvinspect.engine.groups import AttentionGroup
 from kvinspect.engine.pages import UnpaddedPage, page_size_bytes
@@ -160,7 +161,7 @@ class Reshaper(NamedTuple):
         if page == 0:
             raise Refused("ZeroDivisionError", "a page has no bytes")
         if size % page:
-            text = f"the allocation's {size} bytes are no whole number of pages of {page} bytes"
+            text = f"the allocation's {counted(size, 'byte')} are no whole number of pages of {counted(page, 'byte')}"
             path = ("kv_cache_config", "kv_cache_tensors", place.tensor.id, "size")
             raise Refused("AssertionError", text, path=path, kind="partial-page")
         return size // page
@@ -209,7 +210,7 @@ class Reshaper(NamedTuple):
 def _padded(spec: AttentionSpec, shape: Shape, in_memory: Shape, inverse: Shape, num_blocks: int) -> tuple[Step, ...]:
     """A view that steps from page to page over the padding; the stride is given to each kernel block."""
     if shape[0] != num_blocks:
-        text = f"padded pages need the blocks in dim 0, and this shape is {list(shape)} with {num_blocks} blocks"
+        text = f"padded pages need the blocks in dim 0, not {list(shape)} with {counted(num_blocks, 'block')}"
         raise Refused("AssertionError", text, kind="padded-page")
     strides = list(contiguous_strides(in_memory))
     strides[inverse[0]] = (spec.page_size_padded or 0) // spec.itemsize

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from kvinspect.document.document import Tensor
+from kvinspect.document.numbers import counted
 from kvinspect.engine.align import RESTRIDED, SKIPPED, TensorOutcome
 from kvinspect.engine.reshape import LayerView
 
@@ -29,7 +30,8 @@ def tensor(
     if decision == "packed" and not tensor.block_stride:
         return "packed: all layers lie on one allocation, block by block, because the KV connector asks for it"
     if decision == "packed":
-        return f"packed: block_stride is {tensor.block_stride} bytes, and the alignment leaves packed allocations alone"
+        stride = counted(tensor.block_stride, "byte")
+        return f"packed: block_stride is {stride}, and the alignment leaves packed allocations alone"
     if decision == "unshared":
         return _alone(backends) + (f"; {PAGE_BY_PAGE}" if page_aligned else "")
     placed = _placed(backends, views)

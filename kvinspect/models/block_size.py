@@ -10,6 +10,7 @@ from itertools import product
 from math import lcm
 from typing import NamedTuple
 
+from kvinspect.document.numbers import counted
 from kvinspect.document.words import SPEC_CLASSES
 from kvinspect.engine.backends import Backend
 from kvinspect.engine.pages import page_size_bytes
@@ -138,7 +139,8 @@ def _aligned_to_states(found: Blocks, setting: Setting, backends: Sequence[Backe
     size = max(found.block_size, needed)
     if setting.mamba_cache_mode == "align":
         found = found._replace(mamba_block_size=size)
-    said = f"blocks of {size} tokens, so that a page of attention ({size * token} bytes) holds a state's ({page} bytes)"
+    held = f"a page of attention ({counted(size * token, 'byte')}) holds a state's ({counted(page, 'byte')})"
+    said = f"blocks of {counted(size, 'token')}, so that {held}"
     padded = None if size * token == page else size * token
     if MambaSpec(-1, state.shapes, state.dtypes).states_bytes > size * token:
         raise refusal(

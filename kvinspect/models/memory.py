@@ -7,6 +7,7 @@ from fractions import Fraction
 from math import ceil, nan
 from typing import NamedTuple
 
+from kvinspect.document.numbers import counted
 from kvinspect.models.weights import Weights
 
 LEFT_OUT = "activations, CUDA graphs, communication buffers and what other processes use are left out"
@@ -52,7 +53,7 @@ def parse_memory(text: str) -> int:
     """As `parse_size`, for a device's memory: a few bytes are a unit forgotten. Raises ValueError."""
     size = parse_size(text)
     if size < LEAST_MEMORY and text.strip().isdigit() and size > 0:
-        raise ValueError(f"{text.strip()} bytes of memory hold no model; did you mean {text.strip()}GiB?")
+        raise ValueError(f"{counted(int(text), 'byte')} of memory cannot hold a model; did you mean {text.strip()}GiB?")
     return size
 
 
@@ -71,9 +72,9 @@ def estimated(gpu: int, utilisation: float, weights: Weights, ranks: int) -> Mem
     """What is left of a GPU of `gpu` bytes when its share of the weights is loaded; an upper bound."""
     requested = ceil(gpu * utilisation)
     share = ceil(weights.size / ranks)
-    each = f" over {ranks} ranks" if ranks > 1 else ""
+    each = f" over {counted(ranks, 'rank')}" if ranks > 1 else ""
     how = (
-        f"estimated: {utilisation:.2f} of a GPU of {gpu:,} bytes, less {share:,} bytes of weights "
-        f"({weights.source}{each}); {LEFT_OUT}"
+        f"estimated: {utilisation:.2f} of a GPU of {counted(gpu, 'byte', ',')}, "
+        f"less {counted(share, 'byte', ',')} of weights ({weights.source}{each}); {LEFT_OUT}"
     )
     return Memory(max(requested - share, 0), how, exact=False, gpu=gpu)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from kvinspect.document.numbers import counted
+
 
 class Uneven(Exception):
     """Heads that cannot be shared out to the ranks; the engine stops at this."""
@@ -26,17 +28,15 @@ def heads(num_heads: int, num_kv_heads: int, ranks: int, repeated: bool = True) 
     (Heads(query=8, kv=2), Heads(query=2, kv=1))
     """
     if num_heads % ranks:
-        raise Uneven(f"{num_heads} attention heads cannot be divided among {ranks} ranks")
+        raise Uneven(f"{counted(num_heads, 'attention head')} cannot be divided among {counted(ranks, 'rank')}")
     if num_kv_heads % ranks and not (repeated and ranks % num_kv_heads == 0):
-        how = (
-            "can neither be divided among {} ranks nor repeated evenly"
-            if repeated
-            else "cannot be divided among {} ranks"
-        )
-        raise Uneven(f"{num_kv_heads} KV heads {how.format(ranks)}")
+        how = "can neither be divided among {} nor repeated evenly" if repeated else "cannot be divided among {}"
+        raise Uneven(f"{counted(num_kv_heads, 'KV head')} {how.format(counted(ranks, 'rank'))}")
     found = Heads(num_heads // ranks, max(1, num_kv_heads // ranks))
     if found.query % found.kv:
-        raise Uneven(f"{found.query} query heads of a rank are no multiple of its {found.kv} KV heads")
+        raise Uneven(
+            f"{counted(found.query, 'query head')} of a rank are no multiple of its {counted(found.kv, 'KV head')}"
+        )
     return found
 
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn, Self
 
 from kvinspect.document.limits import MAX_FACTOR, MAX_INT, MAX_LAYERS, MAX_SIZE
+from kvinspect.document.numbers import counted
 from kvinspect.document.problem import nearest
 from kvinspect.document.words import DTYPE_BYTES, dtype_word
 
@@ -179,7 +180,7 @@ class Readers(ABC):
         if not isinstance(values, (list, tuple)):
             self.fail(name, f"a list of {entry.plural}", values)
         if length is not None and values and len(values) < length:
-            self.fail(name, f"a list of {length} entries, one a layer", Entries(len(values)))
+            self.fail(name, f"a list of {counted(length, 'entry')}, one per layer", Entries(len(values)))
         return [self._entry(name, index, entry, value) for index, value in enumerate(values)]
 
     def _entry(self, name: str, index: int, entry: Entry, value: object) -> Any:
@@ -223,7 +224,7 @@ class Entries(NamedTuple):
     length: int
 
     def __str__(self) -> str:
-        return f"{self.length} entries"
+        return counted(self.length, "entry")
 
 
 def whole(value: object) -> int | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container
 
+from kvinspect.document.numbers import counted
 from kvinspect.document.problem import DocumentError, Problem, nearest
 from kvinspect.models.arguments import EngineArguments
 from kvinspect.models.config import Model
@@ -166,7 +167,8 @@ def resolve_length(model: Model, shape: Shape, arguments: EngineArguments, rules
     if wanted is None or wanted == -1:
         return int(starts_long(text) or longest)
     if wanted > longest and wanted > text.tokens("model_max_length", 0, least=0):
-        message = f"max_model_len {wanted} is longer than the model's {int(longest)} tokens ({key or 'its default'})"
+        limit = f"{counted(int(longest), 'token')} ({key or 'its default'})"
+        message = f"max_model_len {wanted} is longer than the model's {limit}"
         hint = "VLLM_ALLOW_LONG_MAX_MODEL_LEN=1 would let it pass"
         raise refusal("max_model_len", message, hint)
     return wanted

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from kvinspect.document.numbers import counted
 from kvinspect.engine.situation import Situation
 from kvinspect.engine.specs import AttentionSpec
 from kvinspect.models.arguments import EngineArguments
@@ -202,14 +203,15 @@ def _check_ranks(model: Model, shape: Shape, arguments: EngineArguments, archite
     """`verify_with_parallel_config`."""
     ranks, contexts = arguments.tensor_parallel_size, arguments.decode_context_parallel_size
     if shape.heads % ranks:
-        text = f"{shape.heads} attention heads cannot be divided among tensor_parallel_size {ranks}"
+        text = f"{counted(shape.heads, 'attention head')} cannot be divided among tensor_parallel_size {ranks}"
         model.text.refuse("num_attention_heads", text)
     if arguments.pipeline_parallel_size > 1 and "pp" not in architecture.flags:
         raise refusal("pipeline_parallel_size", f"{architecture.cls} cannot be cut into pipeline stages")
     if contexts > 1 and not shape.is_mla:
         most = ranks // max(1, shape.kv_heads)
         if ranks <= shape.kv_heads or contexts > most:
-            text = f"decode_context_parallel_size {contexts} needs tensor_parallel_size above {shape.kv_heads} KV heads"
+            heads = counted(shape.kv_heads, "KV head")
+            text = f"decode_context_parallel_size {contexts} needs tensor_parallel_size above {heads}"
             raise refusal("decode_context_parallel_size", f"{text} × {contexts - 1}")
 
 

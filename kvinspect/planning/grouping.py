@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from math import gcd
 from typing import TYPE_CHECKING, NamedTuple
 
+from kvinspect.document.numbers import counted
 from kvinspect.document.words import DTYPE_BYTES
 from kvinspect.engine.groups import KVCacheGroup
 from kvinspect.engine.refusal import Refused
@@ -138,7 +139,7 @@ def _split(buckets: Buckets) -> tuple[Buckets, str, tuple[tuple[int, int], ...]]
     size = max(counts) if close else min(counts)
     kinds = " and ".join(map(str, counts))
     ratio = f"within {MOSTLY_ALIKE} times of each other" if close else f"not within {MOSTLY_ALIKE} times of each other"
-    why = f"{kinds} layers of {len(counts)} kinds are {ratio}, so groups have {size} layers"
+    why = f"{kinds} layers of {counted(len(counts), 'kind')} are {ratio}, so groups have {counted(size, 'layer')}"
     groups: Buckets = []
     for layers in buckets:
         count = -(-len(layers) // size)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kvinspect.document.numbers import counted
 from kvinspect.engine.refusal import Refused
 from kvinspect.engine.specs import AttentionSpec, GroupSpec, LayerSpec, MambaSpec
 from kvinspect.planning.uniform import Specs, uniform_type
@@ -42,7 +43,7 @@ def states_on_latents(specs: Specs, release: PlannerRelease) -> NamedGroups | No
     _require(together is not None, "the latent layers need different numbers of slots")
     _require(len(set(states.values())) == 1, "the states differ")
     if state.states_bytes > page:
-        text = f"a state of {state.states_bytes} bytes does not fit on a latent page of {page}"
+        text = f"a state of {counted(state.states_bytes, 'byte')} does not fit on a latent page of {page}"
         raise Refused("ValueError", text, function=FUNCTION)
     assert together is not None
     count = -(-len(states) // len(plain))

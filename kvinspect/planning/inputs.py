@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from kvinspect.document.document import Document
 from kvinspect.document.names import Expander
+from kvinspect.document.numbers import counted
 from kvinspect.document.problem import Path, Problem
 from kvinspect.engine.backends import Backend, Backends
 from kvinspect.engine.refusal import Refused, stage
@@ -66,7 +67,8 @@ def _workers(document: Document, specs: Specs, count: int, names: Expander) -> t
     if written is None:
         return tuple(specs for _ in range(count))
     if len(written) != count:
-        message = f"names the layers of {len(written)} workers, and available_memory has {count} entries"
+        workers = counted(len(written), "worker")
+        message = f"names the layers of {workers}, and available_memory has {counted(count, 'entry')}"
         raise document.error(Problem(("worker_layers",), message=message, kind="workers"))
     found = []
     for i, patterns in enumerate(written):

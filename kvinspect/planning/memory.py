@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from kvinspect.document.numbers import counted
 from kvinspect.engine.groups import KVCacheGroup
 from kvinspect.engine.refusal import Refused
 from kvinspect.planning.deployment import Deployment
@@ -76,10 +77,12 @@ def check_memory(groups: Groups, memory: int, deployment: Deployment, release: P
         return
     longest = longest_fitting(groups, memory, deployment, release)
     text = (
-        f"one request of {deployment.max_model_len:,} tokens needs {in_gib(needed)} GiB of KV cache, "
+        f"one request of {counted(deployment.max_model_len, 'token', ',')} needs {in_gib(needed)} GiB of KV cache, "
         f"and {in_gib(memory)} GiB are there"
     )
-    hint = f"; the longest request that fits has {longest:,} tokens" if longest else "; not one token fits"
+    hint = (
+        f"; the longest request that fits has {counted(longest, 'token', ',')}" if longest else "; not one token fits"
+    )
     raise Refused("ValueError", text + hint, function=function, kind="memory")
 
 

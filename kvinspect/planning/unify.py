@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from kvinspect.document.numbers import counted
 from kvinspect.engine.refusal import Refused
 from kvinspect.engine.specs import LayerSpec, MambaSpec
 from kvinspect.planning.merge import LATENT_FULL
@@ -31,7 +32,7 @@ def unified(specs: Specs, release: PlannerRelease) -> dict[str, LayerSpec]:
 
 def _checked(spec: LayerSpec, page: int, release: PlannerRelease) -> LayerSpec:
     if release.page(spec) != page:
-        text = f"a page of {release.page(spec)} bytes does not become one of {page}"
+        text = f"a page of {counted(release.page(spec), 'byte')} does not become one of {page}"
         raise Refused("AssertionError", text, function="unify_kv_cache_spec_page_size")
     return spec
 
@@ -52,7 +53,7 @@ def by_block_or_stride(layer: str, spec: LayerSpec, page: int, release: PlannerR
         return release.rebuilt(spec, block_size=spec.block_size * (page // own))
     if isinstance(spec, MambaSpec) or not spec.indexes_kv_by_block_stride:
         text = (
-            f"the page of {layer} has {own} bytes, which do not divide the largest page of {page}, "
+            f"the page of {layer} has {counted(own, 'byte')}, which do not divide the largest page of {page}, "
             "and its backend does not read padded pages"
         )
         raise Refused("NotImplementedError", text, function="unify_kv_cache_spec_page_size", kind="pages-differ")
@@ -67,7 +68,7 @@ def by_block_or_padding(layer: str, spec: LayerSpec, page: int, release: Planner
     if page % own == 0:
         return release.rebuilt(spec, block_size=spec.block_size * (page // own))
     if spec.kind in LATENT_FULL:
-        text = f"the latent page of {layer} has {own} bytes, which do not divide the largest page of {page}"
+        text = f"the latent page of {layer} has {counted(own, 'byte')}, which do not divide the largest page of {page}"
         raise Refused("NotImplementedError", text, function="unify_kv_cache_spec_page_size", kind="pages-differ")
     return release.rebuilt(spec, page_size_padded=page)
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from kvinspect.document.fold import fold_names
+from kvinspect.document.numbers import counted
 from kvinspect.engine.answer import AlignAnswer, LayerAnswer, TensorAnswer
 from kvinspect.engine.verdict import sentence
 from kvinspect.report.captured import beside_captured
@@ -63,7 +64,7 @@ def _title(answer: AlignAnswer) -> Spans:
         runner,
         setting.platform,
         setting.kv_cache_layout or "",
-        f"{setting.num_blocks} blocks",
+        counted(setting.num_blocks, "block"),
     ]
     return spans(
         Span(title_of(setting.source), "strong"),
@@ -82,11 +83,13 @@ def _device_notes(answer: AlignAnswer) -> list[Block]:
     """What is worth saying of the tensors: that there are fewer blocks, and what the experiment saw."""
     device, said = answer.device, []
     if device.scaled:
-        said.append(f"Tensors of {device.num_blocks} of the {device.of_blocks} blocks, because {device.reason}.")
+        said.append(
+            f"Tensors of {device.num_blocks} of the {counted(device.of_blocks, 'block')}, because {device.reason}."
+        )
     if device.read_back:
         seen = device.read_back
         rate = f"{human_bytes(seen.num_bytes)} at {human_bytes(int(seen.bytes_per_second))}/s"
-        said.append(f"Read back on {device.device}: {seen.num_pairs} pairs of views as proved, {rate}.")
+        said.append(f"Read back on {device.device}: {counted(seen.num_pairs, 'pair')} of views as proved, {rate}.")
     return [Paragraph(spans(" ".join(said)))] if said else []
 
 
@@ -150,9 +153,9 @@ def _allocation_title(tensors: list[TensorAnswer], first: TensorAnswer) -> str:
     shared = (
         "one layer"
         if count == 1
-        else f"{count} layers on it"
+        else f"{counted(count, 'layer')} on it"
         if first.decision == "unshared"
-        else f"shared by {count} layers"
+        else f"shared by {counted(count, 'layer')}"
     )
     size = human_bytes(first.size)
     begins = sorted({tensor.offset for tensor in tensors})
@@ -185,9 +188,13 @@ def _proof(tensor: TensorAnswer) -> tuple[str | Span, ...]:
     said, num_blocks = sentence(tensor), tensor.num_blocks
     if said:
         style: Style = "good" if tensor.sound else "bad"
-        proved = f" Proved for all {num_blocks} blocks." if tensor.sound else ""
+        proved = _proved(num_blocks) if tensor.sound else ""
         return (" ", Span(said[0].upper() + said[1:] + "." + proved, style))
-    return (f" Proved for all {num_blocks} blocks.",) if tensor.sound else ()
+    return (_proved(num_blocks),) if tensor.sound else ()
+
+
+def _proved(num_blocks: int | None) -> str:
+    return " Proved for its only block." if num_blocks == 1 else f" Proved for all {num_blocks} blocks."
 
 
 def _row(alike: list[LayerAnswer]) -> tuple[tuple[Spans, ...], ...]:

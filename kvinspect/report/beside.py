@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+from kvinspect.document.numbers import counted
 from kvinspect.engine.beside import Beside
 from kvinspect.report.page import Heading, Page, Paragraph, Span, Spans, Table, cell, spans
 
@@ -19,7 +20,7 @@ def page(answer: Beside) -> Page:
         ("command", "where", "catalogue", "installed"),
         tuple((cell(row.command), cell(row.path), _value(row.shipped), _value(row.installed)) for row in rows),
     )
-    word = Span(f"{len(rows)} differences", "bad")
+    word = Span(counted(len(rows), "difference"), "bad")
     return Page((title, table, Paragraph(spans(f"{asked}: ", word, ". The installed vLLM is right."))))
 
 

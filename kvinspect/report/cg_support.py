@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from textwrap import wrap
 
 from kvinspect.document.fold import fold_names
+from kvinspect.document.numbers import counted
 from kvinspect.engine.cudagraph.answer import CGSupportAnswer, Matrix, Open
 from kvinspect.engine.cudagraph.decide import Decision
 from kvinspect.engine.cudagraph.mode import CUDAGraphMode
@@ -107,12 +108,12 @@ def _captured(answer: CGSupportAnswer) -> Iterable[Block]:
     query, seqs = decision.request.query_len, decision.request.max_num_seqs
     said = []
     if graphs.decode:
-        each = f" of {query} tokens each" if query > 1 else ""
+        each = f" of {counted(query, 'token')} each" if query > 1 else ""
         most = graphs.decode[-1] // query
-        said.append(f"{len(graphs.decode)} graphs of decodes, up to {most} sequences{each}")
+        said.append(f"{counted(len(graphs.decode), 'graph')} of decodes, up to {counted(most, 'sequence')}{each}")
         said[-1] += f"; more, up to {seqs}, run without one" if most < seqs else ""
     if graphs.mixed:
-        said.append(f"{len(graphs.mixed)} graphs of any batch, up to {graphs.mixed[-1]} tokens")
+        said.append(f"{counted(len(graphs.mixed), 'graph')} of any batch, up to {counted(graphs.mixed[-1], 'token')}")
     if said:
         yield Paragraph(spans("Captured: " + "; ".join(said) + "."))
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from kvinspect.compare.answer import Changes, DiffAnswer, LayerDiff
 from kvinspect.document.fold import fold_names
+from kvinspect.document.numbers import counted
 from kvinspect.engine.answer import Setting
 from kvinspect.report.fold import title_of
 from kvinspect.report.page import Block, Heading, Item, Page, Paragraph, Span, Spans, Style, Table, cell, spans
@@ -57,7 +58,12 @@ def page(answer: DiffAnswer, all_layers: bool = False) -> Page:
 
 
 def _side(name: str, setting: Setting) -> Spans:
-    facts = [f"vLLM {setting.engine}", setting.platform, setting.kv_cache_layout or "", f"{setting.num_blocks} blocks"]
+    facts = [
+        f"vLLM {setting.engine}",
+        setting.platform,
+        setting.kv_cache_layout or "",
+        counted(setting.num_blocks, "block"),
+    ]
     return spans(f"{name}  ", Span(title_of(setting.source), "strong"), "   " + " · ".join(filter(None, facts)))
 
 
@@ -87,7 +93,7 @@ def _alike(layers: Iterable[LayerDiff], all_layers: bool) -> Iterable[list[Layer
 def _layers(alike: list[LayerDiff]) -> list[Block]:
     first = alike[0]
     names = ", ".join(fold_names([layer.layer_name for layer in alike]))
-    count = f" ({len(alike)} layers)" if len(alike) > 1 else ""
+    count = f" ({counted(len(alike), 'layer')})" if len(alike) > 1 else ""
     verdict = Span(VERDICT_WORDS[first.verdict], VERDICT_STYLE[first.verdict])
     blocks: list[Block] = [Heading(spans(Span(names, "strong"), count), spans(verdict))]
     changes = {key: pair for key, pair in first.changes.items() if key not in PLACES or len(alike) == 1}
@@ -134,7 +140,7 @@ def _lost(answer: DiffAnswer) -> Iterable[Block]:
     """Layers of one side alone, which the other has no blocks for."""
     for name, layers in (("A", answer.only_in_a), ("B", answer.only_in_b)):
         if layers:
-            text = f" ({len(layers)} layers)" if len(layers) > 1 else ""
+            text = f" ({counted(len(layers), 'layer')})" if len(layers) > 1 else ""
             yield Item("!", spans(Span(f"only in {name}", "bad"), f"{text}: " + ", ".join(fold_names(layers)) + "."))
     if answer.renamed:
         yield Paragraph(spans("These have the same blocks in the same order, so only their names differ."))

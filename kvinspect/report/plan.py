@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from kvinspect.document.fold import fold_names
+from kvinspect.document.numbers import counted
 from kvinspect.engine.specs import UniformTypeSpecs, reported_kind
 from kvinspect.planning.answer import Capacity, ModelOrigin, PlanAnswer, PlannedGroup
 from kvinspect.report.fold import human_bytes, title_of
@@ -54,7 +55,7 @@ def _title(answer: PlanAnswer) -> Spans:
 def _outcome(answer: PlanAnswer) -> Spans:
     if answer.refusal is not None:
         return spans(Span("✗ refused", "bad"))
-    return spans(Span(f"✓ {answer.num_blocks:,} blocks", "good"))
+    return spans(Span(f"✓ {counted(answer.num_blocks or 0, 'block', ',')}", "good"))
 
 
 def refused(answer: PlanAnswer) -> Iterable[Block]:
@@ -71,12 +72,12 @@ def _row(group: PlannedGroup, answer: PlanAnswer, all_layers: bool) -> tuple[tup
     names = group.layer_names if all_layers else fold_names(group.layer_names)
     whole = answer.workers[0].bytes_per_block
     unused = [f"{group.padding_bytes:,}", f"{group.padding_bytes / whole:.1%}"] if group.padding_bytes else ["0"]
-    held = [f"{group.blocks_per_request:,} blocks", "" if group.grows else "at most"]
+    held = [counted(group.blocks_per_request, "block", ","), "" if group.grows else "at most"]
     return (
         cell(f"{group.id}"),
         cell(_kind(group)),
         cell(*(group.backends or ("",))),
-        cell(Span(f"{len(group.layer_names)} layers", "dim"), *names),
+        cell(Span(counted(len(group.layer_names), "layer"), "dim"), *names),
         cell(f"{group.spec.block_size:,}"),
         cell(f"{group.page_size_bytes:,}"),
         cell(*unused),
@@ -97,8 +98,8 @@ def _why(answer: PlanAnswer) -> Iterable[Block]:
         return
     yield Paragraph(spans(f"Why: {grouping.why}."))
     for padding, layers in grouping.padding:
-        slots = "1 slot" if padding == 1 else f"{padding} slots"
-        text = f"{slots} beside {layers} layers left empty, which wastes at most {padding / layers:.2%}"
+        slots = counted(padding, "slot")
+        text = f"{slots} beside {counted(layers, 'layer')} left empty, which wastes at most {padding / layers:.2%}"
         yield Item("!", spans(text + "."))
 
 
@@ -110,7 +111,8 @@ def _workers(answer: PlanAnswer) -> Iterable[Block]:
         used = (answer.num_blocks or 0) * worker.bytes_per_block
         left = worker.available_memory - used
         name = f"Worker {i}: " if len(answer.workers) > 1 else ""
-        text = f"{name}{answer.num_blocks:,} blocks of {worker.bytes_per_block:,} bytes take {human_bytes(used)}"
+        blocks = f"{counted(answer.num_blocks or 0, 'block', ',')} of {counted(worker.bytes_per_block, 'byte', ',')}"
+        text = f"{name}{blocks} {'takes' if answer.num_blocks == 1 else 'take'} {human_bytes(used)}"
         if left >= 0:
             text += f"; {human_bytes(left)} of {human_bytes(worker.available_memory)} are left"
         if worker.num_blocks_alone != answer.num_blocks:
@@ -125,14 +127,15 @@ def _capacity(answer: PlanAnswer) -> Iterable[Block]:
         return
     longest, cost = answer.deployment.max_model_len, found.cost
     if answer.deployment.auto_fit:
-        yield Paragraph(spans(f"max_model_len auto: {longest:,} tokens fit, and that is the length that is taken."))
+        tokens = counted(longest, "token", ",")
+        yield Paragraph(spans(f"max_model_len auto: the longest request that fits has {tokens}, and that is used."))
     whole = cost.blocks * answer.workers[0].bytes_per_block
-    rate = f"{cost.bytes_per_token:,.0f} bytes a token"
+    rate = counted(round(cost.bytes_per_token), "byte", ",") + " per token"
     parts = [human_bytes(cost.fixed_bytes), rate] if cost.fixed_bytes else [rate]
     yield Paragraph(
         spans(
-            f"A request costs {' and '.join(parts)} on each worker; of {longest:,} tokens {cost.blocks:,} blocks, "
-            f"{human_bytes(whole)}. ",
+            f"A request costs {' and '.join(parts)} on each worker; one of {counted(longest, 'token', ',')} needs "
+            f"{counted(cost.blocks, 'block', ',')} ({human_bytes(whole)}), and ",
             Span(f"{found.max_concurrency:.2f}", "strong"),
             " of them fit at once.",
         )
@@ -145,7 +148,7 @@ def _capacity(answer: PlanAnswer) -> Iterable[Block]:
 
 def _meaning(found: Capacity, longest: int, blocks: int) -> str:
     """What the tokens of the engine's line are; where groups differ, blocks times tokens is another number."""
+    product = f"The token count is the maximum concurrency, {found.max_concurrency:.2f}, times {longest:,}"
     if found.num_tokens == found.pool_tokens:
-        text = f"requests at once times {longest:,}; of this model {blocks:,} blocks hold as many"
-        return f"{found.num_tokens:,} tokens are {text}."
-    return f"{found.num_tokens:,} tokens are {found.max_concurrency:.2f} times {longest:,}, not the size of a pool."
+        return f"{product}; for this model it is also what {counted(blocks, 'block', ',')} can hold."
+    return f"{product}; it is not what {counted(blocks, 'block', ',')} can hold."

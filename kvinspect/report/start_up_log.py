@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from kvinspect.document.numbers import counted
 from kvinspect.planning.answer import PlanAnswer
 from kvinspect.planning.log_comparison import Compared
 from kvinspect.planning.start_up_log import LogLine, StartUpLog
@@ -14,7 +15,7 @@ from kvinspect.report.plan import refused
 def page(log: StartUpLog) -> Page:
     """The page of a log; lines that several workers print alike stand once."""
     title = [f"vLLM {log.release}"] if log.release else []
-    title += [f"{log.num_tokens:,} tokens"] if log.num_tokens is not None else []
+    title += [counted(log.num_tokens, "token", ",")] if log.num_tokens is not None else []
     title += [f"{log.max_concurrency}×"] if log.max_concurrency is not None else []
     name = Span(log.source.rsplit("/", 1)[-1], "strong")
     blocks: list[Block] = [Heading(spans(name, "   " + " · ".join(title)))]

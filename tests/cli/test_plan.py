@@ -136,7 +136,10 @@ def test_what_was_written_is_said_unless_quiet(run, tmp_path):
 @pytest.mark.parametrize("auto", ["auto", "-1"])
 def test_a_length_that_was_chosen_is_said(run, auto):
     call = ("plan", MODEL, "--engine", "0.27", "--kv-cache-memory-bytes", "2G")
-    assert "max_model_len auto: 14,560 tokens fit" in run(*call, "--max-model-len", auto).stdout
+    assert (
+        "max_model_len auto: the longest request that fits has 14,560 tokens"
+        in run(*call, "--max-model-len", auto).stdout
+    )
     assert "auto: " not in run(*call, "--max-model-len", "8k").stdout
 
 

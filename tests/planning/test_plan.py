@@ -91,7 +91,7 @@ def test_the_smallest_worker_decides_and_stages_hold_their_own_layers():
 @pytest.mark.parametrize(
     ("layers", "message"),
     [
-        ([["l.0"]], "names the layers of 1 workers, and available_memory has 2 entries"),
+        ([["l.0"]], "names the layers of 1 worker, and available_memory has 2 entries"),
         ([["l.0"], ["l.7"]], "the layer l.7 has no spec"),
     ],
 )

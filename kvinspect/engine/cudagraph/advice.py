@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from kvinspect.document.document import Document, LayerUse
+from kvinspect.document.numbers import counted
 from kvinspect.engine.answer import Setting
 from kvinspect.engine.cache import Cache
 from kvinspect.engine.cudagraph.decide import Decision, GroupLevel, decide
@@ -170,7 +171,7 @@ def _fewer_speculative_tokens(asked: Asked) -> Iterator[Change]:
     now = document.model.speculative_config.num_speculative_tokens
     for tokens in sorted({*range(max(0, now - 8), now), *([0] if now else [])}, reverse=True):
         changed = _with(document, "speculative_config", num_speculative_tokens=tokens)
-        text = f"{tokens} speculative tokens in place of {now}" if tokens else "no speculative decoding"
+        text = f"{counted(tokens, 'speculative token')} in place of {now}" if tokens else "no speculative decoding"
         change = Change("speculative_config.num_speculative_tokens", now, tokens, text, changed)
         found = _tried(change, asked.release)
         if found and found.mode is asked.decision.request.mode:

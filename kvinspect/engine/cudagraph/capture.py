@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from kvinspect.document.model import CompilationEntry
+from kvinspect.document.numbers import counted
 from kvinspect.engine.cudagraph.mode import CUDAGraphMode
 from kvinspect.engine.refusal import Refused
 
@@ -137,7 +138,9 @@ def _in_multiples(sizes: tuple[int, ...], length: int) -> tuple[int, ...]:
     rounded = {-(-size // length) * length for size in sizes}
     left = tuple(sorted(size for size in rounded if size <= largest)) or ((length,) if length <= largest else ())
     if not left:
-        text = f"no capture size up to {largest} is a multiple of {length} tokens (num_speculative_tokens + 1)"
+        text = (
+            f"no capture size up to {largest} is a multiple of {counted(length, 'token')} (num_speculative_tokens + 1)"
+        )
         path = ("compilation_config", "cudagraph_capture_sizes")
         raise Refused("ValueError", text, function="adjust_cudagraph_sizes_for_spec_decode", path=path)
     return left

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from kvinspect.document.numbers import counted
 from kvinspect.engine.cudagraph.mode import CUDAGraphMode
 from kvinspect.engine.cudagraph.support import AttentionCGSupport, AttentionCGSupportInfo
 from kvinspect.engine.refusal import Refusal, Refused
@@ -100,7 +101,7 @@ def _speculative_batches(mode: CUDAGraphMode, request: Request, info: AttentionC
     enough = info.min_cg_support >= AttentionCGSupport.UNIFORM_BATCH
     if not mode.full_decode or request.query_len == 1 or enough:
         return None
-    why = f"with speculative decoding a decode has {request.query_len} tokens, and {_who(info)} takes one"
+    why = f"with speculative decoding a decode has {counted(request.query_len, 'token')}, and {_who(info)} takes one"
     if request.splits_attention:
         return CUDAGraphMode.PIECEWISE, f"{why}; the rest is captured in pieces"
     return CUDAGraphMode.NONE, f"{why}, and the splitting ops leave attention in, so nothing is captured"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from kvinspect.document.document import GROUPS, Tensor
+from kvinspect.document.numbers import counted
 from kvinspect.document.problem import Path
 from kvinspect.engine.answer import TensorAnswer
 from kvinspect.engine.cache import Cache
@@ -62,9 +63,8 @@ def _answer(
 
 def _why(cache: Cache, tensor: Tensor, decision: str) -> str:
     if decision == "packed":
-        return (
-            f"{cache.layout} has the blocks outermost: a block of {tensor.block_stride} bytes holds every layer's page"
-        )
+        size = counted(tensor.block_stride, "byte")
+        return f"{cache.layout} has the blocks outermost: a block of {size} holds every layer's page"
     if decision == "agree":
         return f"groups overlay each other from byte 0 on, and all are laid out as {cache.layout}"
     return "no layer of another tensor lies on its bytes"

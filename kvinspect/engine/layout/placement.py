@@ -11,6 +11,7 @@ from math import gcd, lcm
 from typing import NamedTuple
 
 from kvinspect.document.document import Tensor
+from kvinspect.document.numbers import counted
 from kvinspect.engine.groups import KVCacheGroup
 from kvinspect.engine.layout.layouts import KVCacheLayout
 from kvinspect.engine.layout.strides import layout_strides
@@ -106,7 +107,8 @@ def _padded_stride(spec: LayerSpec, room: Room) -> int | None:
     if stride == room.page(spec):
         return None
     if not room.layout.whole_pages:
-        text = f"{room.layout.name} cannot pad pages of {room.page(spec)} bytes to the {stride} that its backend needs"
+        page = counted(room.page(spec), "byte")
+        text = f"{room.layout.name} cannot pad pages of {page} to the {stride} that its backend needs"
         raise Refused("AssertionError", text, function=FUNCTION, kind="padded-page")
     return stride
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from kvinspect.document.document import TENSORS, Tensor
+from kvinspect.document.numbers import counted
 from kvinspect.engine import explain, kernel_blocks
 from kvinspect.engine.cache import Cache, backends_of
 from kvinspect.engine.explain import Reason
@@ -150,9 +151,9 @@ def reasons(cache: Cache) -> tuple[Reason, ...]:
 def _placement(cache: Cache) -> Reason:
     count = len(cache.tensors)
     if cache.document.tensors:
-        return Reason("placement", f"{count} tensors, as the document says", "kv_cache_tensors")
+        return Reason("placement", f"{counted(count, 'tensor')}, as the document says", "kv_cache_tensors")
     layout = KVCacheLayout[cache.layout]
     how = "each block holds a page of every layer" if layout.block_outermost else "each layer has a region of its own"
     size = cache.tensors[0].size if cache.tensors else 0
-    text = f"one allocation of {size} bytes; {how}, and all groups begin at byte 0"
+    text = f"one allocation of {counted(size, 'byte')}; {how}, and all groups begin at byte 0"
     return Reason("placement", text, "get_kv_cache_config_from_groups")

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
+from kvinspect.document.numbers import counted
 from kvinspect.engine.layout.layouts import B, KVCacheLayout, L
 from kvinspect.engine.pages import content_bytes
 from kvinspect.engine.refusal import Refused
@@ -21,7 +22,7 @@ def layer_shape(spec: LayerSpec, num_blocks: int, kernel_block_size: int | None 
     """`(B, H, N, C)` of one layer, C in bytes; B counts kernel blocks. Raises Refused where they do not divide."""
     size = spec.block_size if kernel_block_size is None else kernel_block_size
     if spec.block_size % size:
-        text = f"kernel blocks of {size} tokens do not divide blocks of {spec.block_size}"
+        text = f"kernel blocks of {counted(size, 'token')} do not divide blocks of {spec.block_size}"
         raise Refused("AssertionError", text, function="compute_layer_kv_cache_shape_bytes")
     states = spec.states_of(size)
     return num_blocks * (spec.block_size // size), spec.num_heads, states, content_bytes(spec)
@@ -72,6 +73,6 @@ def _page_begins(
 
 def _whole_pages(step: int, padded: int) -> int:
     if step % padded:
-        text = f"a step of {step} bytes is no whole number of padded pages of {padded}"
+        text = f"a step of {counted(step, 'byte')} is no whole number of padded pages of {padded}"
         raise Refused("AssertionError", text, function="compute_layout_strides", kind="padded-page")
     return step

@@ -10,6 +10,7 @@ from math import prod
 from typing import NamedTuple
 
 from kvinspect.document.document import Tensor
+from kvinspect.document.numbers import counted
 from kvinspect.engine.layout.layouts import KVCacheLayout
 from kvinspect.engine.layout.strides import Strides, layer_shape, layout_strides
 from kvinspect.engine.refusal import Refused
@@ -70,12 +71,12 @@ class Viewer(NamedTuple):
         page = prod(layer_shape(spec, 1)[1:])
         if tensor.block_stride != page:
             text = (
-                f"blocks lie {tensor.block_stride} bytes apart under {self.layout.name} and hold {page}, so they "
-                f"cannot be split into {ratio} kernel blocks each"
+                f"blocks lie {counted(tensor.block_stride, 'byte')} apart under {self.layout.name} and hold {page}, "
+                f"so they cannot be split into {counted(ratio, 'kernel block')} each"
             )
             raise Refused("ValueError", text, function="create_kv_cache_views", kind="split-block")
         if page % ratio:
-            text = f"a page of {page} bytes is no {ratio} equal kernel blocks"
+            text = f"a page of {counted(page, 'byte')} is no {counted(ratio, 'equal kernel block')}"
             raise Refused("AssertionError", text, function="create_kv_cache_views")
         return page // ratio
 

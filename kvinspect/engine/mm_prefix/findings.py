@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from kvinspect.document.model import FeatureEntry, RequestEntry
+from kvinspect.document.numbers import counted
 from kvinspect.document.problem import Path, Problem
 from kvinspect.engine.mm_prefix.masks import mask_length
 
@@ -38,7 +39,7 @@ def _of_mask(feature: FeatureEntry, place: Path) -> Iterator[Problem]:
     position = feature.mm_position
     length = mask_length(position)
     if length != position.length:
-        text = f"speaks of {length} positions, and the placeholder has {position.length}"
+        text = f"speaks of {counted(length, 'position')}, and the placeholder has {position.length}"
         yield Problem((*place, "is_embed"), message=text, kind="mask-length")
     if position.length == 0 and position.is_embed is None:
         text = "is 0, of which the engine makes a range that ends before it begins"

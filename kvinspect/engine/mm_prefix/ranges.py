@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from kvinspect.document.model import FeatureEntry, MultimodalEntry, RequestEntry
+from kvinspect.document.numbers import counted
 from kvinspect.engine.mm_prefix.masks import runs
 
 MODALITIES = ("image", "video")
@@ -63,5 +64,5 @@ def _skipped(feature: FeatureEntry, span: Range, sliding_window: int | None) -> 
         return f"{feature.modality} attends as text does; only {' and '.join(MODALITIES)} attend both ways"
     length = span[1] - span[0] + 1
     if sliding_window is not None and length > sliding_window:
-        return f"{length} tokens are more than the sliding window of {sliding_window}"
+        return f"{counted(length, 'token')} are more than the sliding window of {sliding_window}"
     return ""

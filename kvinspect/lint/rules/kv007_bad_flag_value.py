@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from kvinspect.document.numbers import counted
 from kvinspect.document.problem import nearest, shown
 from kvinspect.lint.rule import ERROR, Found, Rule
 from kvinspect.lint.rules.kv004_yaml_surprise import NO_DOT
@@ -61,7 +62,7 @@ def _list(flag: Mapping[str, Any], value: list[object]) -> str:
     if flag["takes"] in ("list", "nothing") or not value:
         return ""
     if len(value) > 1:
-        return f"a list becomes {len(value)} words, and the flag takes one"
+        return f"a list becomes {counted(len(value), 'word')}, and the flag takes one"
     return _read(flag, value[0])
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kvinspect.document.numbers import counted
 from kvinspect.engine.pages import unpadded_bytes
 from kvinspect.lint.rule import WARNING, Found, Rule
 from kvinspect.lint.rules._shared import GROUPS
@@ -24,9 +25,10 @@ def check(subject: Subject) -> Iterator[Found]:
         lost = padded - unpadded_bytes(spec, cache.release.reshape.unpadded_page)
         if lost / padded >= FROM:
             text = (
-                f"a page of group {group.id} is padded from {padded - lost} to {padded} bytes: {lost} bytes "
-                f"({100 * lost / padded:.1f} %) are lost in every block, and the smallest request pins "
-                f"{spec.block_size} tokens"
+                f"a page of group {group.id} is padded from {padded - lost} to {counted(padded, 'byte')}, "
+                f"which wastes {counted(lost, 'byte')} ({100 * lost / padded:.1f} %) of every block, "
+                "and the smallest request pins "
+                f"{counted(spec.block_size, 'token')}"
             )
             yield Found((*GROUPS, group.id, "kv_cache_spec"), text, group.layer_names)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from kvinspect.document.numbers import counted
 from kvinspect.lint.rule import NOTE, Found, Rule
 
 if TYPE_CHECKING:
@@ -16,8 +17,9 @@ def check(subject: ModelSubject) -> Iterator[Found]:
     setting = subject.stages[0].setting
     ranks, heads = setting.ranks, setting.shape.kv_heads
     if 0 < heads < ranks and not setting.shape.is_mla:
-        kept = f"{ranks} ranks share {heads} KV heads, so each head is kept {ranks // heads} times"
-        text = f"{kept}: the cache of a rank is no smaller than with {heads} ranks"
+        copies = counted(ranks // heads, "time")
+        kept = f"{counted(ranks, 'rank')} share {counted(heads, 'KV head')}, so each head is kept {copies}"
+        text = f"{kept}: the cache of a rank is no smaller than with {counted(heads, 'rank')}"
         yield Found(("parallel_config",), text)
 
 

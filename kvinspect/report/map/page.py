@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Sequence
 
+from kvinspect.document.numbers import counted
 from kvinspect.engine.answer import AlignAnswer, TensorAnswer
 from kvinspect.engine.verdict import sentence
 from kvinspect.report.fold import title_of
@@ -23,7 +24,8 @@ def page(answer: AlignAnswer, tensor: TensorAnswer, layers: Sequence[str], block
     drawing, count = _fitting(answer, tensor, chosen, blocks, columns)
     title = spans(Span(title_of(answer.setting.source), "strong"), f"   {drawing.title}")
     more = "all" if len(chosen) == len(layers) else f"{len(chosen):,}"
-    left = f"{count:,} of {len(layers):,} layers, as many as fit; --layer picks others, and -o FILE.svg draws {more}."
+    fit = f"{count:,} of {counted(len(layers), 'layer', ',')}, as many as fit"
+    left = f"{fit}; --layer picks others, and -o FILE.svg draws {more}."
     note = [Paragraph(spans(Span(left, "dim")))] if count < len(layers) else []
     return Page((Heading(title), picture(drawing, columns), *note, Paragraph(spans(f"Why: {reason(tensor)}"))))
 

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from kvinspect.document.fold import fold_names
 from kvinspect.document.limits import MAX_BARS
+from kvinspect.document.numbers import counted
 from kvinspect.engine.answer import AlignAnswer, LayerAnswer, TensorAnswer
 from kvinspect.engine.reshape import LayerView
 from kvinspect.engine.soundness import Conflict, pattern
@@ -106,7 +107,9 @@ def scene(
     moments = [("", after)] if before == after else [("before the alignment", before), ("after the alignment", after)]
     panels = tuple(Panel(moment, _bars(rows, views, num_blocks, shown)) for moment, views in moments)
     columns = _axis([cell for panel in panels for bar in panel.bars for cell in bar.cells], tensor.size)
-    title = _title(tensor, num_blocks) + (f" · {len(rows):,} of {len(every):,} layers" if rows != every else "")
+    title = _title(tensor, num_blocks) + (
+        f" · {len(rows):,} of {counted(len(every), 'layer', ',')}" if rows != every else ""
+    )
     return Scene(title, tensor.size, num_blocks, shown, columns, panels, conflict)
 
 
@@ -139,10 +142,11 @@ def matching(answer: AlignAnswer, tensor: TensorAnswer, pattern: str | None) -> 
 
 def _title(tensor: TensorAnswer, num_blocks: int) -> str:
     if tensor.layer_stride is not None:
-        return f"one allocation of {tensor.size} bytes · {num_blocks} blocks {tensor.block_stride} bytes apart"
+        blocks = f"{counted(num_blocks, 'block')} {counted(tensor.block_stride, 'byte')} apart"
+        return f"one allocation of {counted(tensor.size, 'byte')} · {blocks}"
     if tensor.block_stride:
-        return f"packed allocation · {num_blocks} blocks of {tensor.block_stride} bytes"
-    return f"allocation {tensor.id} · {num_blocks} blocks · {tensor.size} bytes"
+        return f"packed allocation · {counted(num_blocks, 'block')} of {counted(tensor.block_stride, 'byte')}"
+    return f"allocation {tensor.id} · {counted(num_blocks, 'block')} · {counted(tensor.size, 'byte')}"
 
 
 def _on_allocation(answer: AlignAnswer, tensor: TensorAnswer) -> list[LayerAnswer]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from kvinspect.document.limits import MAX_MASKS, MAX_SPANS
+from kvinspect.document.numbers import counted
 from kvinspect.engine.mm_prefix.answer import MMPrefixAnswer, RequestAnswer
 from kvinspect.engine.mm_prefix.attention import Sight, sight
 from kvinspect.report.fold import title_of
@@ -93,7 +94,7 @@ def cells(num_tokens: int) -> list[tuple[int, int]]:
 
 def _legend(request: RequestAnswer, window: int | None) -> Spans:
     each = -(-request.num_tokens // MOST_CELLS)
-    scale = f"A cell is {each} × {each} tokens and shows the strongest. " if each > 1 else ""
+    scale = f"A cell is {each} × {counted(each, 'token')} and shows the strongest. " if each > 1 else ""
     parts: list[str | Span] = [f"{scale}Rows ask, columns are seen: "]
     parts += [Span("██", "dim"), " causally, ", Span("▒▒", "changed"), " ahead, inside a range"]
     parts += [", ", Span("··", "dim"), " past the window"] if window else []

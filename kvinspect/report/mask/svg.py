@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from xml.sax.saxutils import escape
 
+from kvinspect.document.numbers import counted
 from kvinspect.engine.mm_prefix.answer import MMPrefixAnswer, RequestAnswer
 from kvinspect.engine.mm_prefix.ranges import Span
 from kvinspect.output.safe import safe
@@ -44,7 +45,7 @@ def svg(answer: MMPrefixAnswer) -> str:
 
 
 def _title(answer: MMPrefixAnswer) -> str:
-    window = f"window of {answer.sliding_window} tokens" if answer.sliding_window else "no window"
+    window = f"window of {counted(answer.sliding_window, 'token')}" if answer.sliding_window else "no window"
     return f"{answer.setting.source.rsplit('/', 1)[-1]}: who sees whom, {window}"
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from math import log
 from typing import Any, NamedTuple
 
+from kvinspect.document.numbers import counted
 from kvinspect.planning.sweep import Point, SweepAnswer
 
 LOG_FROM = 8
@@ -71,7 +72,8 @@ def words(point: Point) -> str:
     if point.max_concurrency is None:
         return f"{at}: {point.refusal or 'no limit'}"
     return (
-        f"{at}: {point.max_concurrency:.2f} requests at once, {point.num_blocks:,} blocks, {point.num_tokens:,} tokens"
+        f"{at}: {point.max_concurrency:.2f} requests at once, {counted(point.num_blocks or 0, 'block', ',')}, "
+        f"{counted(point.num_tokens or 0, 'token', ',')}"
     )
 
 

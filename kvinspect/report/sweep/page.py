@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from kvinspect.document.numbers import counted
 from kvinspect.planning.sweep import Point, SweepAnswer
 from kvinspect.report.fold import human_bytes, title_of
 from kvinspect.report.page import Block, Heading, Item, Page, Paragraph, Span, Spans, Table, cell, spans
@@ -19,7 +20,7 @@ def page(answer: SweepAnswer) -> Page:
     """The page of a sweep."""
     setting = answer.setting
     name = Span(title_of(setting.source), "strong")
-    title = spans(name, f"   vLLM {setting.engine} · {setting.platform} · {len(answer.points):,} plans")
+    title = spans(name, f"   vLLM {setting.engine} · {setting.platform} · {counted(len(answer.points), 'plan', ',')}")
     most = max((point.max_concurrency or 0.0 for point in answer.points), default=0.0)
     names = tuple(axis.name for axis in answer.axes)
     refused = list(dict.fromkeys(point.refusal for point in answer.points if point.refusal))
@@ -28,7 +29,8 @@ def page(answer: SweepAnswer) -> Page:
     blocks: list[Block] = [Heading(title), Table((*names, *NUMBERS), rows)]
     blocks += [Item(f"{i}", spans(f"{text}.")) for text, i in notes.items() if i <= NOTES]
     if len(notes) > NOTES:
-        blocks.append(Paragraph(spans(f"{len(notes) - NOTES:,} reasons more; --format json has all of them.")))
+        more = counted(len(notes) - NOTES, "more reason", ",")
+        blocks.append(Paragraph(spans(f"{more}; --format json has all of them.")))
     blocks.append(Paragraph(spans(Span(f"Memory for the cache of a worker: {_memory(answer)}.", "dim"))))
     return Page(tuple(blocks))
 
@@ -51,7 +53,7 @@ def _row(point: Point, most: float, notes: Mapping[str, int]) -> tuple[tuple[Spa
         cell(f"{point.num_blocks:,}"),
         cell(f"{point.num_tokens:,}"),
         cell(f"{point.max_concurrency:,.2f}"),
-        cell(f"{point.bytes_per_token:,.0f} bytes"),
-        cell(f"{point.blocks_per_request:,} blocks, {human_bytes(point.bytes_per_request or 0)}"),
+        cell(counted(round(point.bytes_per_token or 0), "byte", ",")),
+        cell(f"{counted(point.blocks_per_request or 0, 'block', ',')}, {human_bytes(point.bytes_per_request or 0)}"),
         cell(Span("█" * length or "▏", "good")),
     )
