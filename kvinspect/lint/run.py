@@ -170,7 +170,16 @@ def _document(source: Source, settings: Settings, engine: str | None) -> Verdict
     release = lookup.release(release.key, choose(document, release.version).runner)
     _refuse_unknown(document, release)
     subject, place = _subject(document, release)
-    return Verdict(release.version, list(_checked(subject, "document", source, place)))
+    found = list(_checked(subject, "document", source, place))
+    return Verdict(release.version, found, NOT_PLANNED if _lacks_memory(document) else "")
+
+
+NOT_PLANNED = "its KV cache is not judged: without available_memory, kv_cache_specs cannot be planned"
+
+
+def _lacks_memory(document: Document) -> bool:
+    model = document.model
+    return model.kv_cache_config is None and model.kv_cache_specs is not None and model.available_memory is None
 
 
 def _subject(document: Document, release: Release) -> Planned:

@@ -32,9 +32,22 @@ def test_a_serve_file_whose_model_is_not_here_says_so_in_every_format(lint, tmp_
     assert "(1 file)" not in done.stdout
 
 
+@pytest.mark.parametrize("how", HOWS)
+def test_a_planning_document_without_memory_says_that_its_cache_is_not_judged(lint, tmp_path, how):
+    spec = {"kind": "full_attention", "block_size": 16, "num_kv_heads": 8, "head_size": 128, "dtype": "bfloat16"}
+    document = {"engine": "0.28", "kv_cache_specs": {"l": spec}}
+    (tmp_path / "x.json").write_text(json.dumps(document), encoding="utf-8")
+    done = lint("x.json", "--format", how)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert lint_run.NOT_PLANNED in done.stdout
+    assert "All checks passed" not in done.stdout
+    (tmp_path / "x.json").write_text(json.dumps(document | {"available_memory": [1 << 30]}), encoding="utf-8")
+    assert lint_run.NOT_PLANNED not in lint("x.json", "--format", how).stdout
+
+
 def test_the_summary_counts_what_was_judged_in_part(lint, tmp_path):
     (tmp_path / "serve.yaml").write_text("block-size: 16\n", encoding="utf-8")
-    assert lint("serve.yaml").stdout == f"serve.yaml: {SAID}\nAll checks passed! (1 file, 1 judged in part)\n"
+    assert lint("serve.yaml").stdout == f"serve.yaml: {SAID}\nNo findings in 1 file, 1 judged in part.\n"
     (tmp_path / "eagle.yaml").write_text(EAGLE, encoding="utf-8")
     assert lint(".").stdout.splitlines()[-1] == "Found 1 finding (1 warning) in 2 files, 1 judged in part."
 

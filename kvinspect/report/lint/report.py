@@ -42,12 +42,12 @@ class LintReport(NamedTuple):
     def summary(self) -> str:
         """The last line: how many findings in how many files."""
         files = counted(len(self.sources), "file")
-        if self.remarks:
-            files += f", {len(self.remarks)} judged in part"
         if not self.sources:
             return "Nothing was checked."
+        if self.remarks:
+            files += f", {len(self.remarks)} judged in part"
         if not self.findings:
-            return f"All checks passed! ({files})"
+            return f"No findings in {files}." if self.remarks else f"All checks passed! ({files})"
         parts = ", ".join(
             counted(count, severity.word) for severity, count in sorted(self.counts.items(), reverse=True)
         )
