@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from kvinspect.device.choose import DeviceError
-from kvinspect.document.numbers import counted
 from kvinspect.geometry import Step, StridedView
 
 HEADROOM = 0.9
@@ -50,9 +49,7 @@ def materialise(device: str, sizes: Mapping[int, int], wanted: Iterable[Wanted])
     try:
         raw = {key: torch.zeros(size, dtype=torch.int8, device=device) for key, size in sizes.items()}
     except (torch.OutOfMemoryError, RuntimeError, MemoryError) as error:
-        raise DeviceError(
-            f"{counted(sum(sizes.values()), 'byte')} do not fit on {device}: {_first_line(error)}"
-        ) from None
+        raise DeviceError(f"{sum(sizes.values())} bytes do not fit on {device}: {_first_line(error)}") from None
     views: dict[str, tuple[Any, ...]] = {}
     for want in wanted:
         tensor = replay(raw[want.allocation], want.steps, getattr(torch, want.dtype))
@@ -124,7 +121,7 @@ def blocks_that_fit(device: str, num_blocks: int, total_bytes: int, limit: int |
     fit = int(free * HEADROOM) * num_blocks // total_bytes
     if fit < 1:
         block = total_bytes // max(num_blocks, 1)
-        raise DeviceError(f"one block takes {counted(block, 'byte')}, and {device} has {counted(free, 'byte')} free")
+        raise DeviceError(f"one block takes {block} bytes, and {device} has {free} bytes free")
     return fit
 
 
