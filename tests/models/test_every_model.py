@@ -5,9 +5,8 @@ import pytest
 import golden
 import kvinspect
 from kvinspect.models.memory import Memory
-from kvinspect.models.registry import FOLDER
 from kvinspect.planning.inspection import inspection_document
-from kvinspect.releases.data.catalogue import versions
+from kvinspect.releases.data.catalogue import FOLDER, versions
 
 CONFIGS = sorted(golden.models().glob("*.json"))
 REFUSED = ("takes a cache of fp8 only", "no attention backend of cuda 9.0 takes the layers")
@@ -18,7 +17,7 @@ NOT_YET = ("has no architecture ExaoneMoEForCausalLM", "has no architecture Eagl
 
 
 def test_each_release_of_the_catalogue_has_its_models():
-    assert {f"{version}.json" for version in versions()} <= {path.name for path in FOLDER.glob("*.json")}
+    assert set(versions()) <= {path.parent.name for path in FOLDER.glob("*/architectures.json")}
 
 
 @pytest.mark.parametrize("engine", ["0.27", "0.29", "0.30", "0.33"])
