@@ -74,8 +74,10 @@ def test_the_other_commands_take_it(run, captured):
     code, answer, _ = answer_of(run, "doctor", file)
     assert (code, answer["differences"]) == (0, [])
     assert answer["versions"]["vllm"] == answer["captured"]["vllm"]
-    for command in ("cg-support", "map", "lint"):
+    for command in ("cg-support", "map"):
         assert run(command, file).returncode == 0
+    # The engine does pad the hybrid's pages by more than half, which is a warning.
+    assert run("lint", file, "--fail-on", "error").returncode == 0
 
 
 def test_the_document_says_what_the_model_is(captured):
