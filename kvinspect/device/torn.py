@@ -30,7 +30,7 @@ def clash(first: Sequence[Piece], second: Sequence[Piece], num_blocks: int) -> b
 
 def _cut(pieces: Sequence[Piece], num_blocks: int) -> list[Piece]:
     """The pieces as integers, with so many blocks of the manager's."""
-    import torch
+    from kvinspect.device.quiet import torch
 
     kinds = {1: torch.int8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
     whole = [piece._replace(tensor=piece.tensor.view(kinds[piece.tensor.element_size()])) for piece in pieces]
@@ -85,7 +85,7 @@ def _repeated(block: int, size: int) -> int:
 
 def _bytes(pieces: Sequence[Piece]) -> Any:
     """The allocation on which all pieces lie, byte by byte."""
-    import torch
+    from kvinspect.device.quiet import torch
 
     storage = pieces[0].tensor.untyped_storage()
     return torch.empty(0, dtype=torch.int8, device=pieces[0].tensor.device).set_(storage)

@@ -15,7 +15,7 @@ from kvinspect.engine import across_layers, encoder_only, groups, kernel_blocks,
 from kvinspect.engine.backends import Backend, Backends
 from kvinspect.engine.groups import AttentionGroup, KVCacheGroup, LayerBackends
 from kvinspect.engine.pages import page_size_bytes
-from kvinspect.engine.refusal import Refused, Unknown, stage
+from kvinspect.engine.refusal import Refusal, Refused, Unknown, stage
 from kvinspect.engine.reshape import LayerView, Place
 from kvinspect.engine.situation import Situation
 from kvinspect.engine.specs import AttentionSpec, GroupSpec, LayerSpec, UniformTypeSpecs, group_spec
@@ -49,7 +49,7 @@ class Cache:
     views: dict[str, LayerView] = field(default_factory=dict)
     built: bool = False
     """Whether the first step is done, be it with a refusal."""
-    refused: Refused | None = None
+    refusal: Refusal | None = None
     """What stopped the first step."""
 
     @classmethod
@@ -75,10 +75,10 @@ def build_groups(cache: Cache) -> None:
         try:
             _build_groups(cache)
         except Refused as refused:
-            cache.refused = refused
+            cache.refusal = refused.refusal
         cache.built = True
-    if cache.refused is not None:
-        raise cache.refused
+    if cache.refusal is not None:
+        raise Refused.carrying(cache.refusal)
 
 
 def _build_groups(cache: Cache) -> None:

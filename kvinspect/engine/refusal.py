@@ -49,6 +49,13 @@ class Refused(Exception):
         super().__init__(text)
         self.refusal = Refusal(type, text, function, stage, path, kind)
 
+    @classmethod
+    def carrying(cls, refusal: Refusal) -> Refused:
+        """The carrier of a refusal that was found before."""
+        made = cls(refusal.type, refusal.text)
+        made.refusal = refusal
+        return made
+
 
 class Unknown(Exception):
     """A release, backend or other name that the catalogue does not know, so that nothing can be said."""

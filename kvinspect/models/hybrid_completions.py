@@ -148,4 +148,4 @@ HYBRIDS: Mapping[str, Mapping[str, Rule]] = {
     "longcat_flash": _LONGCAT,
     "longcat_flash_ngram": _LONGCAT,
 }
-"""ModelRules of models with states or latent attention."""
+"""Rules of models with states or latent attention."""

@@ -34,9 +34,8 @@ def heads(num_heads: int, num_kv_heads: int, ranks: int, repeated: bool = True) 
         raise Uneven(f"{counted(num_kv_heads, 'KV head')} {how.format(counted(ranks, 'rank'))}")
     found = Heads(num_heads // ranks, max(1, num_kv_heads // ranks))
     if found.query % found.kv:
-        raise Uneven(
-            f"{counted(found.query, 'query head')} of a rank are no multiple of its {counted(found.kv, 'KV head')}"
-        )
+        each = counted(found.query, "query head")
+        raise Uneven(f"a rank has {each}, no multiple of its {counted(found.kv, 'KV head')}")
     return found
 
 

@@ -94,7 +94,7 @@ def exaone_moe_window(here: Here, index: int, mtp: str = "") -> int | None:
     key = next((key for key in (mtp + keys[0], *keys) if key in text), keys[0])
     windows = text.maybe_counts(key, index + 1) if text.is_list(key) or key not in text else [text.tokens(key, least=0)]
     if not windows:
-        text.refuse(key, f"vLLM {here.setting.release.version} has the windows of this model's layers from it alone")
+        text.refuse(key, f"vLLM {here.setting.release.version} reads the windows of this model's layers from it alone")
     return windows[index if len(windows) > index else 0] or None
 
 
