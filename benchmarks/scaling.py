@@ -2,8 +2,7 @@
 
 Every shipped release and `align`, `lint`, `doctor`, `map` and `diff`, as a call of the command line in this process, so
 that reading, judging and printing count and the interpreter's start does not. The best of several rounds, in which all
-sizes are timed in turn, without the passes of the garbage collector, whose cost depends on what else the process holds.
-`python benchmarks/scaling.py 0.33` times one release.
+sizes are timed in turn. `python benchmarks/scaling.py 0.33.0` times one release.
 """
 
 import contextlib
@@ -37,13 +36,11 @@ def document(release, layers):
 def seconds(words):
     """CPU time of a call, which has to end as expected."""
     gc.collect()
-    gc.disable()
     sys.argv = ["kvinspect", *words]
     with open(os.devnull, "w", encoding="utf-8") as nowhere, contextlib.redirect_stdout(nowhere):
         start = time.process_time()
         code = run()
         taken = time.process_time() - start
-    gc.enable()
     if code:
         raise SystemExit(f"kvinspect {' '.join(words)} ended with {code}, so its time says nothing")
     return taken

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 import traceback
 import warnings
@@ -75,6 +76,10 @@ def _needed(words: Sequence[str]) -> Iterable[str]:
     return words[:1] if words and words[0] in COMMANDS else COMMANDS
 
 
+GARBAGE = 100_000
+"""New objects before Python looks for cycles; its own 700 make it look at all that a call holds again and again."""
+
+
 def run() -> int:
     """Run the program and return its exit code.
 
@@ -82,6 +87,7 @@ def run() -> int:
     standard error changes no code; an answer that standard output does not take is an error.
     """
     inputs.begin()
+    gc.set_threshold(GARBAGE)
     warnings.showwarning = _warned
     with guarded():
         code = _ended(lambda: program(sys.argv[1:])())
