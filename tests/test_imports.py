@@ -45,6 +45,8 @@ ROOMS = [
     "releases.data",
     "document",
     "capture",
+    "engine.refusal",
+    "specs",
     "engine",
     "planning",
     "releases",
@@ -59,6 +61,7 @@ ROOMS = [
 """From the far end of the arrows to their beginning; a room may import those before it."""
 
 BESIDE = {
+    "specs": {"output", "installed", "releases.data", "capture"},
     "engine": {"capture"},
     "compare": {"models"},
     "device": {"document", "engine"},
@@ -68,10 +71,10 @@ BESIDE = {
 
 
 def room_of(module):
-    """The room of a module; the data of the releases lie below the rules that read them."""
+    """The room of a module; data of the releases lie below the rules that read them, a refusal below all that refuse."""
     parts = module.split(".")
-    if parts[1:3] == ["releases", "data"]:
-        return "releases.data"
+    if parts[1:3] in (["releases", "data"], ["engine", "refusal"]):
+        return ".".join(parts[1:3])
     return parts[1] if len(parts) > 1 else ""
 
 

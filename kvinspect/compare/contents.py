@@ -16,10 +16,12 @@ from kvinspect.document.words import DTYPE_BYTES
 from kvinspect.engine.backends import Backend
 from kvinspect.engine.expressions import evaluate
 from kvinspect.engine.reshape import LayerView
-from kvinspect.engine.specs import LATENT, AttentionSpec, LayerSpec, MambaSpec
 from kvinspect.geometry.content import Content, Digits, Region
 from kvinspect.geometry.runs import BlockBytes, block_bytes
 from kvinspect.geometry.view import StridedView, contiguous_strides
+from kvinspect.specs.attention import AttentionSpec
+from kvinspect.specs.kinds import LayerSpec
+from kvinspect.specs.mamba import MambaSpec
 
 COORDINATES = ("token", "head", "element")
 """What the coordinates of a region count; a state has elements alone."""
@@ -122,7 +124,7 @@ def _names(subject: Subject) -> Sequence[str | int]:
     assert isinstance(spec, AttentionSpec)
     if len(subject.view.parts[0].view.shape) != 4:
         raise Untold(f"nothing tells what the dims of {subject.backend.name}'s view are")
-    plain = "head_size" if spec.kind in LATENT else HEAD_SIZES
+    plain = "head_size" if spec.latent else HEAD_SIZES
     return ("num_blocks", "num_kv_heads", "block_size", plain if spec.state_content_bytes is None else "packed")
 
 
@@ -185,7 +187,7 @@ class _Dims:
         """K and V, or what holds both, with the coordinates token, head, element."""
         first = Region(0, (self.token, self.head, self.content), self.itemsize)
         if self.apart is None:
-            latent = isinstance(self.subject.spec, AttentionSpec) and self.subject.spec.kind in LATENT
+            latent = self.subject.spec.latent
             return {"latent" if latent else UNSPLIT: first}
         (size, stride), *_ = self.content
         values = ((self.value_size or size, stride),)
@@ -202,7 +204,7 @@ def _is_halved(name: str | int, subject: Subject) -> bool:
     spec = subject.spec
     assert isinstance(spec, AttentionSpec)
     apart_already = subject.shaped and 2 in subject.backend.written_shape(subject.cache_dtype)
-    return subject.format.endswith("per_token_head") and spec.kind not in LATENT and not apart_already
+    return subject.format.endswith("per_token_head") and not spec.latent and not apart_already
 
 
 def _x_packed(dims: _Dims) -> Content:

@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 from kvinspect.compare.contents import COORDINATES, STATE_COORDINATES, UNSPLIT, BlockContent, Untold
 from kvinspect.compare.side import Layer
 from kvinspect.document.numbers import counted
-from kvinspect.engine.specs import AttentionSpec, MambaSpec
 from kvinspect.geometry.content import Content, Moved, first_moved, gathered
 from kvinspect.geometry.runs import BlockBytes
+from kvinspect.specs.attention import AttentionSpec
+from kvinspect.specs.mamba import MambaSpec
 
 SAME, MOVED, DIFFERENT, UNKNOWN = "same", "moved", "different", "unknown"
 """The bytes of a block are the same and lie at the same places; the same elsewhere; others; it cannot be judged."""

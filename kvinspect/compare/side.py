@@ -15,9 +15,10 @@ from kvinspect.engine.cudagraph.answer import CGSupportAnswer
 from kvinspect.engine.cudagraph.run import cg_support_cache
 from kvinspect.engine.refusal import Refusal
 from kvinspect.engine.run import align_cache
-from kvinspect.engine.specs import LATENT, AttentionSpec, LayerSpec
 from kvinspect.planning.answer import PlanAnswer
 from kvinspect.releases.release import Release
+from kvinspect.specs.attention import AttentionSpec
+from kvinspect.specs.kinds import LayerSpec
 
 FNUZ = ("rocm", "9.4")
 """Where fp8 is the fnuz variant: `RocmPlatform.is_fp8_fnuz`."""
@@ -44,7 +45,7 @@ class Layer(NamedTuple):
     @property
     def is_latent(self) -> bool:
         """Whether every rank holds the same, since there is one latent head."""
-        return isinstance(self.spec, AttentionSpec) and self.spec.kind in LATENT
+        return self.spec.latent
 
     @property
     def begin(self) -> int:

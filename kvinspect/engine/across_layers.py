@@ -10,11 +10,10 @@ from collections.abc import Callable, Sequence
 from kvinspect.document.document import Document, Tensor
 from kvinspect.document.numbers import counted
 from kvinspect.engine.groups import AttentionGroup
-from kvinspect.engine.pages import page_size_bytes
 from kvinspect.engine.refusal import Refused
 from kvinspect.engine.reshape import Allocation, LayerView, Part, Place, Reshaper
-from kvinspect.engine.specs import AttentionSpec
 from kvinspect.geometry import Step, StridedView
+from kvinspect.specs.attention import AttentionSpec
 
 
 def asked_for(document: Document) -> bool:
@@ -71,7 +70,7 @@ def views(
 
 
 def _num_blocks(shaper: Reshaper, spec: AttentionSpec, tensors: Sequence[Tensor]) -> int:
-    sizes, page = {tensor.size for tensor in tensors}, page_size_bytes(spec, shaper.rules.unpadded_page)
+    sizes, page = {tensor.size for tensor in tensors}, spec.page(shaper.rules.unpadded_page)
     if len(sizes) != 1:
         raise Refused("AssertionError", "blocks across layers need tensors of one size")
     if len(shaper.kernel_block_sizes) != 1:

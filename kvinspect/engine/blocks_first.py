@@ -16,8 +16,8 @@ from kvinspect.engine.align import TensorOutcome, attempt, refuse, start
 from kvinspect.engine.groups import AttentionGroup
 from kvinspect.engine.refusal import Refusal, Refused
 from kvinspect.engine.reshape import LayerView
-from kvinspect.engine.specs import AttentionSpec
 from kvinspect.geometry import StridedView, ViewError
+from kvinspect.specs.attention import AttentionSpec
 
 MIXED = "_has_mixed_attention_kv_layout"
 UPDATE = "_update_hybrid_attention_mamba_layout"

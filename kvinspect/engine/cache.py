@@ -14,11 +14,13 @@ from kvinspect.document.document import Document, Tensor
 from kvinspect.engine import across_layers, encoder_only, groups, kernel_blocks, placement, reshape
 from kvinspect.engine.backends import Backend, Backends
 from kvinspect.engine.groups import AttentionGroup, KVCacheGroup, LayerBackends
-from kvinspect.engine.pages import page_size_bytes
 from kvinspect.engine.refusal import Refusal, Refused, Unknown, stage
 from kvinspect.engine.reshape import LayerView, Place
 from kvinspect.engine.situation import Situation
-from kvinspect.engine.specs import AttentionSpec, GroupSpec, LayerSpec, UniformTypeSpecs, group_spec
+from kvinspect.engine.specs import group_spec
+from kvinspect.specs.attention import AttentionSpec
+from kvinspect.specs.kinds import GroupSpec, LayerSpec
+from kvinspect.specs.uniform_type import UniformTypeSpecs
 
 if TYPE_CHECKING:
     from kvinspect.engine.release import EngineRelease
@@ -66,7 +68,7 @@ class Cache:
 
     def page_size_bytes(self, spec: LayerSpec) -> int:
         """Bytes of a block of one layer."""
-        return page_size_bytes(spec, self.release.reshape.unpadded_page)
+        return spec.page(self.release.reshape.unpadded_page)
 
 
 def build_groups(cache: Cache) -> None:

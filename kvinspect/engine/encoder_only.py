@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from kvinspect.engine.groups import KVCacheGroup
 from kvinspect.engine.refusal import Refused
-from kvinspect.engine.specs import AttentionSpec
+from kvinspect.specs.attention import AttentionSpec
 
 KIND = "encoder_only_attention"
 FUNCTION = "may_add_encoder_only_layers_to_kv_cache_config"
@@ -17,12 +17,12 @@ FUNCTION = "may_add_encoder_only_layers_to_kv_cache_config"
 
 def without(groups: Sequence[KVCacheGroup]) -> tuple[KVCacheGroup, ...]:
     """The groups that reach the planner, numbered anew."""
-    return _numbered([group for group in groups if group.spec.kind != KIND])
+    return _numbered([group for group in groups if group.spec.managed])
 
 
 def last(groups: Sequence[KVCacheGroup]) -> tuple[KVCacheGroup, ...]:
     """The groups with all encoder-only layers together as the last. Raises Refused where their heads differ."""
-    found = [group for group in groups if group.spec.kind == KIND and group.layer_names]
+    found = [group for group in groups if not group.spec.managed and group.layer_names]
     if not found:
         return without(groups)
     layers = tuple(layer for group in found for layer in group.layer_names)
@@ -43,4 +43,7 @@ def _spec(found: Sequence[KVCacheGroup]) -> AttentionSpec:
         text = "the encoder-only layers differ in their heads, and the runner takes one spec for all of them"
         raise Refused("AssertionError", text, function=FUNCTION, path=found[1].path)
     first = specs[0]
-    return AttentionSpec(KIND, first.block_size, first.num_kv_heads, first.head_size, first.head_size, first.dtype)
+    made: AttentionSpec = type(first)(
+        KIND, first.block_size, first.num_kv_heads, first.head_size, first.head_size, first.dtype
+    )
+    return made

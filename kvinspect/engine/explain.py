@@ -10,7 +10,7 @@ from kvinspect.document.numbers import counted
 from kvinspect.engine.backends import fits
 from kvinspect.engine.cache import Cache
 from kvinspect.engine.groups import KVCacheGroup
-from kvinspect.engine.specs import UniformTypeSpecs
+from kvinspect.specs.uniform_type import UniformTypeSpecs
 
 
 class Reason(NamedTuple):

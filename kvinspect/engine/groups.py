@@ -12,7 +12,9 @@ from kvinspect.document.document import GROUPS, Document, Group, LayerUse
 from kvinspect.document.problem import Path
 from kvinspect.engine.backends import Backend, Backends
 from kvinspect.engine.refusal import Refused
-from kvinspect.engine.specs import GroupSpec, LayerSpec, MambaSpec, UniformTypeSpecs
+from kvinspect.specs.kinds import GroupSpec, LayerSpec
+from kvinspect.specs.mamba import MambaSpec
+from kvinspect.specs.uniform_type import UniformTypeSpecs
 
 
 class KVCacheGroup(NamedTuple):

@@ -14,7 +14,7 @@ from kvinspect.engine.overlay import conflicts, views_of
 from kvinspect.engine.refusal import Refusal, Refused
 from kvinspect.engine.reshape import LayerView
 from kvinspect.engine.soundness import Conflict, pattern, self_conflict
-from kvinspect.engine.specs import AttentionSpec
+from kvinspect.specs.attention import AttentionSpec
 
 
 class Judged(NamedTuple):

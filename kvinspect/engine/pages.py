@@ -1,12 +1,11 @@
-"""How many bytes a block of each spec takes: `page_size_bytes`.
+"""What a backend writes into a spec before its pages are measured: `customize_spec`, from 0.28 on, and the alignment.
 
-Up to 0.27 every spec class has a formula of its own; from 0.28 on a page is head slots × stored states × the bytes of
-one, and the backend writes what it packs into the spec beforehand (`customize_spec`).
+How many bytes a page has is said by the modules of the kinds, in `specs/`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from kvinspect.document.document import GROUPS
@@ -15,121 +14,18 @@ from kvinspect.engine.backends import Backend
 from kvinspect.engine.conditions import outcomes
 from kvinspect.engine.expressions import evaluate
 from kvinspect.engine.refusal import Refused, Unknown
-from kvinspect.engine.specs import LATENT, AttentionSpec, LayerSpec, MambaSpec, UniformTypeSpecs
-
-SCALE_BYTES = 4
-"""Of the float32 scale of one token and head, one for K and one for V."""
-
-UnpaddedPage = Callable[[AttentionSpec], int]
-
-
-def page_by_kind(spec: AttentionSpec) -> int:
-    """Bytes of an unpadded page, 0.25 to 0.27 (`AttentionSpec.page_size_bytes` before padding)."""
-    scales = 2 * spec.block_size * spec.num_kv_heads * SCALE_BYTES if spec.per_token_head else 0
-    return data_by_kind(spec) + scales
-
-
-def data_by_kind(spec: AttentionSpec) -> int:
-    """Bytes of keys and values in a page, 0.25 to 0.27 (`real_page_size_bytes` of each class)."""
-    if spec.kind in LATENT:
-        return _latent(spec)
-    if spec.kind == "tq_full_attention" and spec.tq_slot_size:
-        return spec.block_size * spec.num_kv_heads * spec.tq_slot_size
-    return spec.block_size * spec.num_kv_heads * _head_elements(spec) * spec.itemsize
-
-
-def _head_elements(spec: AttentionSpec) -> int:
-    """Elements of a head's key and value as they are packed."""
-    has_v = spec.kind not in ("chunked_local_attention", "cross_attention", "encoder_only_attention")
-    sizes = (spec.head_size, spec.head_size_v if has_v else spec.head_size)
-    if spec.kv_quant_mode == "NVFP4":
-        return sum(nvfp4_elements(size) for size in sizes)
-    # SlidingWindowSpec does not know that int4 packs two elements into a byte, though backends do.
-    if spec.kv_quant_mode == "INT4_PER_TOKEN_HEAD" and spec.kind != "sliding_window":
-        return sum(size // 2 for size in sizes)
-    return sum(sizes)
-
-
-def nvfp4_elements(size: int) -> int:
-    """Bytes of `size` fp4 elements and of the fp8 scales of their blocks of 16.
-
-    >>> nvfp4_elements(128)
-    72
-    """
-    return size // 2 + size // 16
-
-
-def _latent(spec: AttentionSpec) -> int:
-    deepseek_v4 = spec.model_version == "deepseek_v4"
-    if spec.cache_dtype_str == "fp8_ds_mla" and deepseek_v4:
-        return spec.storage_block_size * 584
-    if spec.kind == "sliding_window_mla":
-        _check_model_version(spec)
-        return spec.storage_block_size * spec.num_kv_heads * spec.head_size * spec.itemsize
-    if spec.cache_dtype_str == "fp8_ds_mla":
-        return spec.block_size * 656
-    elements = spec.head_size // 2 if spec.kv_quant_mode == "INT4_PER_TOKEN_HEAD" else spec.head_size
-    return spec.storage_block_size * spec.num_kv_heads * elements * spec.itemsize
-
-
-def page_by_slots(spec: AttentionSpec) -> int:
-    """Bytes of an unpadded page, 0.28 on (`AttentionSpec.unpadded_page_size_bytes`)."""
-    return spec.num_heads * spec.num_states * content_bytes(spec)
-
-
-def content_bytes(spec: LayerSpec) -> int:
-    """Bytes of one head slot's state, 0.28 on (`state_content_size_bytes`)."""
-    if isinstance(spec, MambaSpec):
-        return spec.states_bytes
-    return spec.state_content_bytes or (spec.head_size + spec.head_size_v) * spec.itemsize
+from kvinspect.specs.attention import AttentionSpec, data_by_kind, page_by_slots
+from kvinspect.specs.kinds import LayerSpec
 
 
 def aligned_by_kind(spec: LayerSpec) -> LayerSpec:
     """A latent spec with its page rounded up to `alignment`, 0.25 to 0.27 (`_apply_alignment_padding`)."""
-    return _aligned(spec, data_by_kind)
+    return spec.aligned(data_by_kind)
 
 
 def aligned_by_slots(spec: LayerSpec) -> LayerSpec:
     """A latent spec with its page rounded up to `alignment`, 0.28 on, where its model version is checked as well."""
-    if spec.kind == "sliding_window_mla" and isinstance(spec, AttentionSpec):
-        _check_model_version(spec)
-    return _aligned(spec, page_by_slots)
-
-
-def _aligned(spec: LayerSpec, data: UnpaddedPage) -> LayerSpec:
-    if not isinstance(spec, AttentionSpec) or spec.kind not in LATENT or spec.alignment is None:
-        return spec
-    size = data(spec)
-    padded = -(-size // spec.alignment) * spec.alignment
-    return spec if padded == size else spec._replace(page_size_padded=padded)
-
-
-def _check_model_version(spec: AttentionSpec) -> None:
-    if spec.model_version not in (None, "deepseek_v4"):
-        raise Refused("AssertionError", f"the model version {spec.model_version} has no sliding window over latents")
-
-
-def unpadded_bytes(spec: LayerSpec, unpadded: UnpaddedPage) -> int:
-    """Bytes that a block of one layer fills, its padding left out."""
-    return spec.states_bytes if isinstance(spec, MambaSpec) else unpadded(spec)
-
-
-def page_size_bytes(spec: LayerSpec, unpadded: UnpaddedPage) -> int:
-    """Bytes of a block of one layer, its padding included. Raises Refused where the padding makes it smaller."""
-    size = unpadded_bytes(spec, unpadded)
-    if spec.page_size_padded is None:
-        return size
-    if spec.page_size_padded < size:
-        text = f"page_size_padded is {counted(spec.page_size_padded, 'byte')}, the page itself {size}"
-        raise Refused("AssertionError", text, function="page_size_bytes", kind="padded-page")
-    return spec.page_size_padded
-
-
-def group_page_size_bytes(spec: LayerSpec | UniformTypeSpecs, unpadded: UnpaddedPage) -> int:
-    """Bytes of a block of a whole group's layer, or of all its layers together where their pages differ."""
-    if isinstance(spec, UniformTypeSpecs):
-        return sum(page_size_bytes(inner, unpadded) for _, inner in spec.specs)
-    return page_size_bytes(spec, unpadded)
+    return spec.checked().aligned(page_by_slots)
 
 
 def customized(spec: LayerSpec, backend: Backend) -> LayerSpec:
@@ -190,4 +86,4 @@ def _content(spec: AttentionSpec, rule: Mapping[str, Any], backend: Backend) -> 
 
 def _alignment(spec: AttentionSpec, rule: str) -> int | str:
     """`64n` as it stands, else bytes."""
-    return rule if rule.endswith("n") else evaluate(rule, {"state_content_size_bytes": content_bytes(spec)})
+    return rule if rule.endswith("n") else evaluate(rule, {"state_content_size_bytes": spec.content_bytes})

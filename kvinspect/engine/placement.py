@@ -10,9 +10,9 @@ from collections.abc import Callable, Sequence
 
 from kvinspect.document.document import Tensor
 from kvinspect.engine.groups import KVCacheGroup
-from kvinspect.engine.pages import UnpaddedPage, group_page_size_bytes, page_size_bytes
 from kvinspect.engine.refusal import Refused
-from kvinspect.engine.specs import UniformTypeSpecs
+from kvinspect.specs.spec import UnpaddedPage
+from kvinspect.specs.uniform_type import UniformTypeSpecs
 
 Slots = tuple[int, list[tuple[int, list[str]]]]
 """(bytes of a block of the whole allocation, [(byte in the block, layers that begin there)])."""
@@ -45,14 +45,14 @@ def resized(tensors: Sequence[Tensor], num_blocks: int, wanted: int) -> tuple[Te
 
 
 def _one_each(group: KVCacheGroup, num_blocks: int, unpadded: UnpaddedPage) -> tuple[Tensor, ...]:
-    group_page_size_bytes(group.spec, unpadded)
-    sizes = [(layer, page_size_bytes(group.spec_of(layer), unpadded)) for layer in group.layer_names]
+    group.spec.page(unpadded)
+    sizes = [(layer, group.spec_of(layer).page(unpadded)) for layer in group.layer_names]
     return tuple(Tensor(i, page * num_blocks, (layer,)) for i, (layer, page) in enumerate(sizes))
 
 
 def _pools(groups: Sequence[KVCacheGroup], num_blocks: int, unpadded: UnpaddedPage) -> tuple[Tensor, ...]:
     """As many allocations as the largest group has layers; the i-th layer of every group shares the i-th."""
-    pages = {group.id: group_page_size_bytes(group.spec, unpadded) for group in groups}
+    pages = {group.id: group.spec.page(unpadded) for group in groups}
     if len(set(pages.values())) > 1:
         sizes = ", ".join(f"group {i}: {page}" for i, page in pages.items())
         raise Refused(
@@ -86,7 +86,7 @@ def packed_by_page_size(groups: Sequence[KVCacheGroup], unpadded: UnpaddedPage) 
     for group in groups:
         taken: dict[int, int] = defaultdict(int)
         for layer in group.layer_names:
-            page = page_size_bytes(group.spec_of(layer), unpadded)
+            page = group.spec_of(layer).page(unpadded)
             if taken[page] == len(buckets[page]):
                 buckets[page].append([])
             buckets[page][taken[page]].append(layer)
@@ -107,6 +107,6 @@ def packed_densely(groups: Sequence[KVCacheGroup], unpadded: UnpaddedPage) -> Sl
         offset = 0
         for layer in group.layer_names:
             layers_at[offset].append(layer)
-            offset += page_size_bytes(group.spec_of(layer), unpadded)
+            offset += group.spec_of(layer).page(unpadded)
         stride = max(stride, offset)
     return stride, sorted(layers_at.items())

@@ -12,9 +12,9 @@ from kvinspect.engine.backends import Backend
 from kvinspect.engine.cudagraph import capture
 from kvinspect.engine.cudagraph.start_up import StartUpRule
 from kvinspect.engine.mm_prefix.ranges import Span
-from kvinspect.engine.specs import LayerSpec
 from kvinspect.engine.storage import Storage
 from kvinspect.releases.data import catalogue
+from kvinspect.specs.kinds import LayerSpec
 
 
 @dataclass(frozen=True, eq=False, slots=True, kw_only=True)

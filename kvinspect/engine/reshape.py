@@ -13,10 +13,12 @@ from kvinspect.document.document import Tensor
 from kvinspect.document.numbers import counted
 from kvinspect.document.words import DTYPE_BYTES
 from kvinspect.engine.groups import AttentionGroup
-from kvinspect.engine.pages import UnpaddedPage, page_size_bytes
 from kvinspect.engine.refusal import Refused
-from kvinspect.engine.specs import AttentionSpec, LayerSpec, MambaSpec
 from kvinspect.geometry import Step, StridedView, contiguous_strides
+from kvinspect.specs.attention import AttentionSpec
+from kvinspect.specs.kinds import LayerSpec
+from kvinspect.specs.mamba import MambaSpec
+from kvinspect.specs.spec import UnpaddedPage
 
 Shape = tuple[int, ...]
 
@@ -123,7 +125,7 @@ class Reshaper(NamedTuple):
         num_blocks = self._num_blocks(group.spec, place)
         kernel_block_size = self.kernel_block_size(group)
         if isinstance(group.spec, MambaSpec):
-            page = page_size_bytes(group.spec, self.rules.unpadded_page)
+            page = group.spec.page(self.rules.unpadded_page)
             chains = self.rules.state_parts(group.spec, num_blocks, page)
             parts = tuple(Part(dtype, steps, raw.apply(steps)) for dtype, steps in chains)
             return LayerView(parts, 0, kernel_block_size, 1)
@@ -157,7 +159,7 @@ class Reshaper(NamedTuple):
         size = place.allocation.size
         if place.packing:
             return size // place.packing[1]
-        page = page_size_bytes(spec, self.rules.unpadded_page)
+        page = spec.page(self.rules.unpadded_page)
         if page == 0:
             raise Refused("ZeroDivisionError", "a page has no bytes")
         if size % page:

@@ -11,7 +11,6 @@ from kvinspect.engine.groups import KVCacheGroup
 from kvinspect.engine.judge import Judged, judge
 from kvinspect.engine.refusal import Refused, stage
 from kvinspect.engine.release import EngineRelease
-from kvinspect.engine.specs import reported_kind
 
 
 def align_document(document: Document, release: EngineRelease, setting: Setting) -> AlignAnswer:
@@ -52,7 +51,7 @@ def _layer(cache: Cache, judged: Judged, group: KVCacheGroup, layer: str) -> Lay
         layer_name=layer,
         kv_cache_group_id=group.id,
         backend=cache.layer_backends.of(layer)[0].name,
-        spec_kind=reported_kind(spec),
+        spec_kind=spec.reported_kind,
         page_size_bytes=cache.page_size_bytes(spec),
         tensor_index=place.tensor.id if place else None,
         decision="no_view" if view is None else decision,

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from kvinspect.engine.conditions import Facts, choose
 from kvinspect.engine.situation import UNQUANTIZED, Situation
-from kvinspect.engine.specs import LATENT, AttentionSpec
+from kvinspect.specs.attention import AttentionSpec
 
 SELECTED_BY = ("use_mla", "use_sparse", "use_non_causal", "use_mm_prefix", "use_kv_connector", "head_size")
 """What of a layer a platform's order of preference may hang on."""
@@ -47,9 +47,9 @@ class Ask(NamedTuple):
             dtype=spec.dtype if spec.dtype in PLAIN_DTYPES else "bfloat16",
             cache_dtype="auto" if spec.dtype in PLAIN_DTYPES else cache_dtype,
             block_size=spec.block_size,
-            use_mla=spec.kind in LATENT,
+            use_mla=spec.latent,
             has_sink=spec.kind == "sink_full_attention",
-            has_sliding_window=spec.kind in ("sliding_window", "sliding_window_mla"),
+            has_sliding_window=spec.windowed,
             attn_type=ATTENTION_TYPES.get(spec.kind, "decoder"),
             **more,
         )

@@ -15,8 +15,8 @@ from kvinspect.engine.groups import AttentionGroup
 from kvinspect.engine.judge import Judged, judge
 from kvinspect.engine.refusal import Refusal, Refused, stage
 from kvinspect.engine.selection import Ask, Misfit, misfits_of
-from kvinspect.engine.specs import AttentionSpec
 from kvinspect.releases.release import Release
+from kvinspect.specs.attention import AttentionSpec
 
 
 @lru_cache(maxsize=4096)

@@ -13,12 +13,12 @@ from typing import NamedTuple
 from kvinspect.document.numbers import counted
 from kvinspect.document.words import SPEC_CLASSES
 from kvinspect.engine.backends import Backend
-from kvinspect.engine.pages import page_size_bytes
-from kvinspect.engine.specs import LayerSpec, MambaSpec
 from kvinspect.models.layers import State
 from kvinspect.models.resolve import refusal
 from kvinspect.models.setting import DEFAULT_BLOCK_SIZE, Setting, one_token
 from kvinspect.models.turboquant import slot_bytes
+from kvinspect.specs.kinds import LayerSpec, recast
+from kvinspect.specs.mamba import MambaSpec
 
 
 class Blocks(NamedTuple):
@@ -96,7 +96,7 @@ def blocks(setting: Setting, backends: Sequence[Backend], states: Sequence[State
 def _page(spec: LayerSpec, setting: Setting, backend: Backend) -> int:
     """Bytes of a spec's page as the backend packs it."""
     packed = setting.release.customized_spec(spec, backend)
-    return page_size_bytes(packed, setting.release.reshape.unpadded_page)
+    return packed.page(setting.release.reshape.unpadded_page)
 
 
 def _token_bytes(setting: Setting, backend: Backend, cache_dtype: str) -> int:
@@ -111,7 +111,7 @@ def _token_beside_states(setting: Setting, backend: Backend) -> int:
         return _token_bytes(setting, backend, cache_dtype)
     token = one_token(setting, cache_dtype)
     if SPEC_CLASSES["tq_full_attention"] in setting.release.catalogue["spec_classes"]:
-        token = token._replace(kind="tq_full_attention", tq_slot_size=slot_bytes(cache_dtype, token.head_size))
+        token = recast(token, "tq_full_attention", tq_slot_size=slot_bytes(cache_dtype, token.head_size))
     packed = _page(token, setting, backend)
     return lcm(packed, _token_bytes(setting, backend, "auto")) if setting.skip_layers else packed
 
@@ -119,7 +119,7 @@ def _token_beside_states(setting: Setting, backend: Backend) -> int:
 def _aligned_to_states(found: Blocks, setting: Setting, backends: Sequence[Backend], states: Sequence[State]) -> Blocks:
     """Attention's block enlarged until its page holds a state's, the state's page padded to the same size."""
     backend, state = backends[0], states[0]
-    page = MambaSpec(-1, state.weighed or state.shapes, state.dtypes).states_bytes
+    page = MambaSpec(-1, state.weighed or state.shapes, state.dtypes).content_bytes
     token = _token_beside_states(setting, backend)
     if not page or not token:
         return found
@@ -142,7 +142,7 @@ def _aligned_to_states(found: Blocks, setting: Setting, backends: Sequence[Backe
     held = f"a page of attention ({counted(size * token, 'byte')}) holds a state's ({counted(page, 'byte')})"
     said = f"blocks of {counted(size, 'token')}, so that {held}"
     padded = None if size * token == page else size * token
-    if MambaSpec(-1, state.shapes, state.dtypes).states_bytes > size * token:
+    if MambaSpec(-1, state.shapes, state.dtypes).content_bytes > size * token:
         raise refusal(
             "speculative_config", "states of drafted tokens do not fit in the page that is aligned without them"
         )

@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 from kvinspect.document.numbers import counted
 from kvinspect.engine.situation import Situation
-from kvinspect.engine.specs import AttentionSpec
 from kvinspect.models.arguments import EngineArguments
 from kvinspect.models.config import Model
 from kvinspect.models.registry import Architecture
@@ -23,6 +22,8 @@ from kvinspect.models.shape import Shape, shape_of
 from kvinspect.models.turboquant import left_unquantised
 from kvinspect.releases.model_rules import ModelRules
 from kvinspect.releases.release import Release
+from kvinspect.specs.attention import AttentionSpec
+from kvinspect.specs.kinds import attention
 
 DEFAULT_BLOCK_SIZE = 16
 """Tokens of a block where neither user nor backend says (`CacheConfig.DEFAULT_BLOCK_SIZE`)."""
@@ -219,8 +220,8 @@ def one_token(setting: Setting, cache_dtype: str) -> AttentionSpec:
     """The spec of one token of a layer with the model's own heads, as block sizes are weighed with."""
     kv_heads = 1 if setting.shape.is_mla else max(1, setting.shape.kv_heads // setting.ranks)
     size = setting.shape.head_size
-    return AttentionSpec(
-        kind="mla_attention" if setting.shape.is_mla else "full_attention",
+    return attention(
+        "mla_attention" if setting.shape.is_mla else "full_attention",
         block_size=1,
         num_kv_heads=kv_heads,
         head_size=size,

@@ -9,8 +9,6 @@ from typing import Any, NamedTuple
 from kvinspect.document.limits import MAX_LAYERS
 from kvinspect.document.words import SPEC_CLASSES
 from kvinspect.engine.backends import Backend
-from kvinspect.engine.pages import page_size_bytes
-from kvinspect.engine.specs import LATENT, AttentionSpec, LayerSpec, MambaSpec
 from kvinspect.models.backends import Choice, Chooser
 from kvinspect.models.block_size import Blocks, blocks, window_block_size, window_block_size_within
 from kvinspect.models.config import Model
@@ -22,6 +20,9 @@ from kvinspect.models.parallel import Heads, Uneven, heads, stage_layers
 from kvinspect.models.resolve import torch_dtype
 from kvinspect.models.setting import Setting
 from kvinspect.models.turboquant import slot_bytes
+from kvinspect.specs.attention import AttentionSpec
+from kvinspect.specs.kinds import LayerSpec, attention, class_of, recast
+from kvinspect.specs.mamba import MambaSpec
 
 
 class LayerCache(NamedTuple):
@@ -162,7 +163,7 @@ class _Maker(NamedTuple):
             spec = release.customized_spec(
                 release.aligned_spec(spec._replace(indexes_kv_by_block_stride=indexes)), backend
             )
-        return LayerCache(layer.name, spec, page_size_bytes(spec, release.reshape.unpadded_page), choice)
+        return LayerCache(layer.name, spec, spec.page(release.reshape.unpadded_page), choice)
 
     def _layout(self, backend: Backend) -> str:
         return backend.required_layout or "NHD"
@@ -180,16 +181,17 @@ class _Maker(NamedTuple):
     def _given(self, layer: Given) -> AttentionSpec:
         fields = dict(layer.fields)
         role = fields.pop("cache_role", None)
-        if layer.kind in LATENT:
+        latent = class_of(layer.kind).latent
+        if latent:
             fields["marks"] = self._marked((("cache_role", role), ("max_tp_shards", 1)))
         rows = fields.pop("state_content_bytes", None)
         given = {
             "block_size": self.blocks.block_size,
             "num_kv_heads": 1,
-            "head_size_v": self.setting.latent_v(fields["head_size"]) if layer.kind in LATENT else fields["head_size"],
+            "head_size_v": self.setting.latent_v(fields["head_size"]) if latent else fields["head_size"],
             "state_content_bytes": rows if self.setting.names_rows else None,
         }
-        return AttentionSpec(kind=layer.kind, **{**given, **fields})
+        return attention(layer.kind, **{**given, **fields})
 
     def _state(self, layer: State) -> MambaSpec:
         size = self.blocks.mamba_block_size
@@ -233,7 +235,7 @@ class _Maker(NamedTuple):
             "state_content_bytes": LATENT_ROWS.get(cache_dtype) if self.setting.names_rows else None,
         }
         given["marks"] = self._marked(_latent_marks(layer))
-        return AttentionSpec(**{**given, **layer.fields})
+        return attention(**{**given, **layer.fields})
 
     def _marked(self, marks: Iterable[tuple[str, Any]]) -> tuple[tuple[str, Any], ...]:
         """What is said of a latent cache beyond its size, as far as the release's spec has the field."""
@@ -244,8 +246,8 @@ class _Maker(NamedTuple):
         cache_dtype = layer_cache_dtype(layer, self.setting)
         window = layer.sliding_window or self.setting.sliding_window
         kind = layer.kind or _kind(layer, window)
-        spec = AttentionSpec(
-            kind=kind,
+        spec = attention(
+            kind,
             block_size=self.blocks.block_size,
             num_kv_heads=self._heads(layer).kv,
             head_size=layer.head_size,
@@ -264,9 +266,7 @@ class _Maker(NamedTuple):
         one = spec._replace(block_size=1, sliding_window=window)
         if not self.setting.rules.window_knows_packing:
             one = one._replace(kv_quant_mode="NONE")
-        token = page_size_bytes(
-            self.setting.release.customized_spec(one, backend), self.setting.release.reshape.unpadded_page
-        )
+        token = self.setting.release.customized_spec(one, backend).page(self.setting.release.reshape.unpadded_page)
         if self.setting.rules.window_fills_the_page:
             size = window_block_size_within(backend, token, shared or token * self.blocks.block_size)
         else:
@@ -278,7 +278,7 @@ class _Maker(NamedTuple):
         if SPEC_CLASSES["tq_full_attention"] not in self.setting.release.catalogue["spec_classes"]:
             return spec
         slot = slot_bytes(cache_dtype, spec.head_size)
-        return spec._replace(kind="tq_full_attention", head_size_v=spec.head_size, tq_slot_size=slot)
+        return recast(spec, "tq_full_attention", head_size_v=spec.head_size, tq_slot_size=slot)
 
     def _heads(self, layer: Attention) -> Heads:
         try:
@@ -327,8 +327,8 @@ def spec_fields(spec: LayerSpec, catalogue: Mapping[str, Any]) -> dict[str, Any]
         found["cache_role"] = str(found["cache_role"]).upper()
     if isinstance(spec, MambaSpec):
         found |= {"shapes": [list(shape) for shape in spec.shapes], "dtypes": list(spec.dtypes)}
-    elif spec.kind == "sliding_window_mla" and "state_content_bytes" not in found:
+    elif spec.latent_window and "state_content_bytes" not in found:
         found["head_size_v"] = None
-    elif "state_content_bytes" in found and spec.kind in LATENT:
+    elif "state_content_bytes" in found and spec.latent:
         found["head_size_v"] = spec.head_size_v
     return found

@@ -11,21 +11,13 @@ from kvinspect.document.words import SPEC_CLASSES
 from kvinspect.engine.answer import SCHEMA_VERSION, Setting, refusal_dict
 from kvinspect.engine.groups import KVCacheGroup
 from kvinspect.engine.layout.resolve import Choice
-from kvinspect.engine.pages import unpadded_bytes
 from kvinspect.engine.refusal import Refusal
-from kvinspect.engine.specs import (
-    RENAMED,
-    AttentionSpec,
-    GroupSpec,
-    LayerSpec,
-    UniformTypeSpecs,
-    field_of,
-    reported_kind,
-)
-from kvinspect.planning.capacity import RequestCost, grows
+from kvinspect.engine.specs import RENAMED, field_of
+from kvinspect.planning.capacity import RequestCost
 from kvinspect.planning.deployment import Deployment
 from kvinspect.planning.grouping import Grouping
-from kvinspect.planning.requests import request_blocks
+from kvinspect.specs.kinds import GroupSpec, LayerSpec
+from kvinspect.specs.uniform_type import UniformTypeSpecs
 
 if TYPE_CHECKING:
     from kvinspect.planning.inputs import Inputs
@@ -123,17 +115,17 @@ class PlanAnswer(NamedTuple):
 
     def _group(self, group: KVCacheGroup, block_bytes: int) -> PlannedGroup:
         layers = [group.spec_of(layer) for layer in group.layer_names]
-        content = sum(unpadded_bytes(spec, self.release.unpadded) for spec in layers)
+        content = sum(spec.unpadded_bytes(self.release.unpadded) for spec in layers)
         named = self.inputs.backends if self.inputs else {}
         return PlannedGroup(
             id=group.id,
             layer_names=group.layer_names,
             spec=group.spec,
-            page_size_bytes=_page(group.spec, self.release),
+            page_size_bytes=self.release.page(group.spec),
             content_bytes=content,
             padding_bytes=block_bytes - content,
-            blocks_per_request=request_blocks(group.spec, self.deployment),
-            grows=grows(group.spec, self.deployment),
+            blocks_per_request=group.spec.request_blocks(self.deployment),
+            grows=group.spec.grows(self.deployment),
             backends=tuple(dict.fromkeys(named[layer].name for layer in group.layer_names if layer in named)),
         )
 
@@ -182,26 +174,20 @@ class PlanAnswer(NamedTuple):
         }
 
 
-def _page(spec: GroupSpec, release: PlannerRelease) -> int:
-    if isinstance(spec, UniformTypeSpecs):
-        return sum(release.page(inner) for _, inner in spec.specs)
-    return release.page(spec)
-
-
 def spec_dict(spec: GroupSpec, release: PlannerRelease) -> dict[str, Any]:
     """A spec with the fields that its class has in the release and that differ from their defaults."""
     if isinstance(spec, UniformTypeSpecs):
         inner = {layer: spec_dict(one, release) for layer, one in spec.specs}
         head = {"kind": "uniform_type", "type": SPEC_CLASSES["uniform_type"], "block_size": spec.block_size}
-        return {**head, "page_size_bytes": _page(spec, release), "kv_cache_specs": inner}
-    head = {"kind": reported_kind(spec), "type": SPEC_CLASSES[spec.kind]}
+        return {**head, "page_size_bytes": release.page(spec), "kv_cache_specs": inner}
+    head = {"kind": spec.reported_kind, "type": SPEC_CLASSES[spec.kind]}
     return {**head, **written_fields(spec, release), "page_size_bytes": release.page(spec)}
 
 
 def written_fields(spec: LayerSpec, release: PlannerRelease) -> dict[str, Any]:
     """The fields of a spec that say something, as a document writes them."""
     fields = release.catalogue["spec_classes"][SPEC_CLASSES[spec.kind]]
-    usual = AttentionSpec._field_defaults if isinstance(spec, AttentionSpec) else type(spec)._field_defaults
+    usual = spec._field_defaults
     found: dict[str, Any] = {}
     for field in (*fields["required"], *fields["optional"]):
         value = field_of(spec, field)

@@ -7,12 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kvinspect.document.document import Tensor
 from kvinspect.engine.groups import KVCacheGroup
-from kvinspect.engine.pages import group_page_size_bytes
 from kvinspect.engine.placement import place
 from kvinspect.engine.refusal import Refused
-from kvinspect.engine.specs import FULL, GroupSpec, MambaSpec, UniformTypeSpecs
 from kvinspect.planning.deployment import Deployment
-from kvinspect.planning.requests import request_blocks
 
 if TYPE_CHECKING:
     from kvinspect.planning.release import PlannerRelease
@@ -32,12 +29,12 @@ class RequestCost(NamedTuple):
 
 def bytes_of_allocations(groups: Sequence[KVCacheGroup], deployment: Deployment, release: PlannerRelease) -> int:
     """Up to 0.28: bytes of one block through all layers of a worker (`_pool_bytes_per_block`). Raises Refused."""
-    typed = [isinstance(group.spec, UniformTypeSpecs) for group in groups]
+    typed = [group.spec.each_its_own for group in groups]
     if typed == [True]:
-        return group_page_size_bytes(groups[0].spec, release.unpadded)
+        return release.page(groups[0].spec)
     if all(typed) or (deployment.cross_layers and len(groups) > 1):
         return release.packed_placement(groups, release.unpadded)[0]
-    pages = {group_page_size_bytes(group.spec, release.unpadded) for group in groups}
+    pages = {release.page(group.spec) for group in groups}
     if len(pages) > 1:
         found = ", ".join(map(str, sorted(pages)))
         raise Refused("AssertionError", f"the groups' pages differ: {found} bytes", function="get_uniform_page_size")
@@ -55,20 +52,20 @@ def concurrency_by_blocks(
     groups: Sequence[KVCacheGroup], num_blocks: int, deployment: Deployment, release: PlannerRelease
 ) -> float:
     """From 0.27 on: blocks of the pool to the blocks of all groups that one request holds."""
-    return _ratio(num_blocks, sum(request_blocks(group.spec, deployment) for group in groups))
+    return _ratio(num_blocks, sum(group.spec.request_blocks(deployment) for group in groups))
 
 
 def concurrency_by_memory(
     groups: Sequence[KVCacheGroup], num_blocks: int, deployment: Deployment, release: PlannerRelease
 ) -> float:
     """0.25 and 0.26: a request's bytes of every group to the bytes of the first group's page."""
-    page = group_page_size_bytes(groups[0].spec, release.unpadded)
+    page = release.page(groups[0].spec)
     if page == 0:
         text = "the first group's page has no bytes"
         raise Refused("ZeroDivisionError", text, function="get_max_concurrency_for_kv_cache_config")
     layers = max(len(group.layer_names) for group in groups)
-    pages = [group_page_size_bytes(group.spec, release.unpadded) for group in groups]
-    needed = sum(request_blocks(group.spec, deployment) * size for group, size in zip(groups, pages, strict=True))
+    pages = [release.page(group.spec) for group in groups]
+    needed = sum(group.spec.request_blocks(deployment) * size for group, size in zip(groups, pages, strict=True))
     return _ratio(num_blocks, -(-layers * needed // (page * layers)) if layers else 0)
 
 
@@ -84,23 +81,10 @@ def request_cost(groups: Sequence[KVCacheGroup], block_bytes: int, deployment: D
     """The cost of a request, block by block of the pool."""
     fixed, per_token, blocks = 0, 0.0, 0
     for group in groups:
-        held = request_blocks(group.spec, deployment)
+        held = group.spec.request_blocks(deployment)
         blocks += held
-        if grows(group.spec, deployment):
-            per_token += block_bytes / (group.first_spec.block_size * _shards(group.spec, deployment))
+        if group.spec.grows(deployment):
+            per_token += block_bytes / (group.first_spec.block_size * group.spec.shards(deployment))
         else:
             fixed += held * block_bytes
     return RequestCost(fixed, per_token, blocks)
-
-
-def grows(spec: GroupSpec, deployment: Deployment) -> bool:
-    """Whether a request holds the more blocks of a group the longer it is."""
-    one = spec.specs[0][1] if isinstance(spec, UniformTypeSpecs) else spec
-    if isinstance(one, MambaSpec):
-        return deployment.mamba_cache_mode == "all"
-    return one.kind in FULL
-
-
-def _shards(spec: GroupSpec, deployment: Deployment) -> int:
-    one = spec.specs[0][1] if isinstance(spec, UniformTypeSpecs) else spec
-    return 1 if isinstance(one, MambaSpec) else deployment.context_shards

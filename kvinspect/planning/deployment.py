@@ -24,6 +24,8 @@ class Deployment(NamedTuple):
     num_gpu_blocks_override: int | None
     extra_retained_tokens: int
     use_eagle: bool
+    residents_in_flight: bool = True
+    """Whether HiSparse keeps as many pages resident as tokens in flight fill, not all of a request's tokens (0.33)."""
     layout: KVCacheLayout | None = None
     """The layout in force, where the release has one for the whole cache."""
 

@@ -8,16 +8,15 @@ from math import gcd
 from typing import TYPE_CHECKING, NamedTuple
 
 from kvinspect.document.numbers import counted
-from kvinspect.document.words import DTYPE_BYTES
 from kvinspect.engine.groups import KVCacheGroup
 from kvinspect.engine.refusal import Refused
-from kvinspect.engine.specs import AttentionSpec, GroupSpec, LayerSpec, UniformTypeSpecs
 from kvinspect.planning.deployment import Deployment
 from kvinspect.planning.latents import latent_groups
-from kvinspect.planning.merge import merged, merges
 from kvinspect.planning.packed import packed_groups
-from kvinspect.planning.uniform import Specs, uniform_type
 from kvinspect.planning.unify import unified
+from kvinspect.specs.kinds import GroupSpec, LayerSpec, Specs
+from kvinspect.specs.merging import merged, merges
+from kvinspect.specs.uniform_type import UniformTypeSpecs
 
 if TYPE_CHECKING:
     from kvinspect.planning.release import PlannerRelease
@@ -48,7 +47,7 @@ def grouped(specs: Specs, deployment: Deployment, release: PlannerRelease) -> Gr
         one = merged(specs.values(), release.merging)
         why = "all layers have the same spec, so they share one block table"
         return Grouping(_numbered([(list(specs), one)]), "uniform_spec", why, specs)
-    typed = uniform_type(specs, release)
+    typed = UniformTypeSpecs.of(specs, release)
     if typed is not None:
         why = "all layers need as many token slots, in pages of different sizes: one group, and a spec for each layer"
         return Grouping(_numbered([(list(specs), typed)]), "uniform_type", why, specs)
@@ -59,7 +58,7 @@ def grouped(specs: Specs, deployment: Deployment, release: PlannerRelease) -> Gr
     if indexed is not None:
         why = "states lie on the pages of latents, and the pages of their index beside them"
         return Grouping(_numbered(indexed), "latent_index", why, specs)
-    hidden = {layer: spec for layer, spec in specs.items() if spec.kind == "hidden_state_cache"}
+    hidden = {layer: spec for layer, spec in specs.items() if spec.hidden_states}
     rest = {layer: spec for layer, spec in specs.items() if layer not in hidden}
     packed = packed_groups(rest, deployment, release)
     if packed is not None:
@@ -157,7 +156,7 @@ def _hidden(hidden: Specs, others: Sequence[LayerSpec], release: PlannerRelease)
     common = gcd(*(spec.block_size for spec in others))
     found = []
     for layer, spec in hidden.items():
-        size = release.hidden_block(max(page // token_bytes(spec), 1), common)
+        size = release.hidden_block(max(page // spec.token_bytes, 1), common)
         found.append(([layer], release.rebuilt(spec, block_size=size, page_size_padded=page)))
     return found
 
@@ -173,7 +172,7 @@ def pages_as_they_are(groups: LayerGroups, hidden: Specs, release: PlannerReleas
 
 def pages_for_one_token(groups: LayerGroups, hidden: Specs, release: PlannerRelease) -> LayerGroups:
     """From 0.30 on pages grow until one token's hidden states fit (`_ensure_min_page_size`)."""
-    token = max(token_bytes(spec) for spec in hidden.values())
+    token = max(spec.token_bytes for spec in hidden.values())
     page = release.page(groups[0][1])
     if token <= page:
         return groups
@@ -186,12 +185,6 @@ def pages_for_one_token(groups: LayerGroups, hidden: Specs, release: PlannerRele
 def _scaled(spec: LayerSpec, scale: int, release: PlannerRelease) -> LayerSpec:
     padding = spec.page_size_padded and spec.page_size_padded * scale
     return release.rebuilt(spec, block_size=spec.block_size * scale, page_size_padded=padding)
-
-
-def token_bytes(spec: LayerSpec) -> int:
-    """Bytes of one token's hidden states."""
-    assert isinstance(spec, AttentionSpec)
-    return spec.num_kv_heads * spec.head_size * DTYPE_BYTES[spec.dtype]
 
 
 HiddenBlock = Callable[[int, int], int]
@@ -219,7 +212,4 @@ def project(groups: Sequence[KVCacheGroup], layers: Specs) -> tuple[KVCacheGroup
 
 def _projected(group: KVCacheGroup, layers: Specs) -> KVCacheGroup:
     names = tuple(layer for layer in group.layer_names if layer in layers)
-    if names and isinstance(group.spec, UniformTypeSpecs):
-        inner = tuple((layer, spec) for layer, spec in group.spec.specs if layer in layers)
-        return group._replace(layer_names=names, spec=group.spec._replace(specs=inner))
-    return group._replace(layer_names=names)
+    return group._replace(layer_names=names, spec=group.spec.only(layers) if names else group.spec)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from kvinspect.document.numbers import counted
 from kvinspect.engine.refusal import Refused
-from kvinspect.engine.specs import AttentionSpec, GroupSpec, LayerSpec, MambaSpec
-from kvinspect.planning.uniform import Specs, uniform_type
+from kvinspect.specs.kinds import GroupSpec, LayerSpec, Specs
+from kvinspect.specs.uniform_type import UniformTypeSpecs
 
 if TYPE_CHECKING:
     from kvinspect.planning.release import PlannerRelease
@@ -29,8 +29,8 @@ def states_on_latents(specs: Specs, release: PlannerRelease) -> NamedGroups | No
 
     Raises Refused where pages are padded or differ, or a state does not fit on a latent page.
     """
-    states = {layer: spec for layer, spec in specs.items() if isinstance(spec, MambaSpec)}
-    latents = {layer: spec for layer, spec in specs.items() if isinstance(spec, AttentionSpec)}
+    states = {layer: spec for layer, spec in specs.items() if spec.holds_states}
+    latents = {layer: spec for layer, spec in specs.items() if spec.is_attention}
     if not states or any(spec.kind != "mla_attention" for spec in latents.values()):
         return None
     index = {release.page(spec) for spec in latents.values() if spec.compress_ratio > 1}
@@ -38,12 +38,12 @@ def states_on_latents(specs: Specs, release: PlannerRelease) -> NamedGroups | No
         return None
     plain = [layer for layer, spec in latents.items() if spec.compress_ratio == 1]
     page = _one_page(latents, index, plain, release)
-    together = uniform_type(latents, release)
+    together = UniformTypeSpecs.of(latents, release)
     state = next(iter(states.values()))
     _require(together is not None, "the latent layers need different numbers of slots")
     _require(len(set(states.values())) == 1, "the states differ")
-    if state.states_bytes > page:
-        text = f"a state of {counted(state.states_bytes, 'byte')} does not fit on a latent page of {page}"
+    if state.content_bytes > page:
+        text = f"a state of {counted(state.content_bytes, 'byte')} does not fit on a latent page of {page}"
         raise Refused("ValueError", text, function=FUNCTION)
     assert together is not None
     count = -(-len(states) // len(plain))

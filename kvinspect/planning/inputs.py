@@ -12,9 +12,10 @@ from kvinspect.engine.backends import Backend, Backends
 from kvinspect.engine.refusal import Refused, stage
 from kvinspect.engine.release import EngineRelease
 from kvinspect.engine.situation import Situation
-from kvinspect.engine.specs import AttentionSpec, LayerSpec, MambaSpec, layer_spec
+from kvinspect.engine.specs import layer_spec
 from kvinspect.planning.deployment import Deployment
-from kvinspect.planning.uniform import Specs
+from kvinspect.specs.attention import AttentionSpec
+from kvinspect.specs.kinds import LayerSpec, Specs
 
 
 class Inputs(NamedTuple):
@@ -89,18 +90,12 @@ def as_written(specs: Specs, deployment: Deployment) -> Specs:
 def with_retained_tokens(specs: Specs, deployment: Deployment) -> Specs:
     """From 0.28 on windows keep what several draft modules read again (`get_kv_cache_configs`)."""
     extra = deployment.extra_retained_tokens
-    windows = ("sliding_window", "sliding_window_mla")
-    return {
-        layer: spec._replace(extra_retained_tokens=extra)
-        if isinstance(spec, AttentionSpec) and spec.kind in windows
-        else spec
-        for layer, spec in specs.items()
-    }
+    return {layer: spec.retaining(extra) for layer, spec in specs.items()}
 
 
 def registered(specs: Specs) -> None:
     """Raises Refused for a spec that no manager of blocks is there for (`check_kv_cache_spec_registry`)."""
     for layer, spec in specs.items():
-        if not isinstance(spec, MambaSpec) and spec.kind == "encoder_only_attention":
+        if not spec.managed:
             text = f"no block manager knows the spec of {layer}, since encoder-only layers have no KV cache"
             raise Refused("ValueError", text, stage="plan", path=("kv_cache_specs", layer), kind="no-manager")

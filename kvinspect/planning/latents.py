@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 
 from kvinspect.engine.groups import KVCacheGroup
 from kvinspect.engine.refusal import Refused
-from kvinspect.engine.specs import LayerSpec, UniformTypeSpecs
-from kvinspect.planning.merge import LATENT_FULL
-from kvinspect.planning.uniform import Specs, uniform_type
+from kvinspect.specs.kinds import LayerSpec, Specs
+from kvinspect.specs.uniform_type import UniformTypeSpecs
 
 if TYPE_CHECKING:
     from kvinspect.planning.release import PlannerRelease
@@ -24,7 +23,7 @@ FitPages = Callable[[UniformTypeSpecs, UniformTypeSpecs, "PlannerRelease"], Unif
 
 def always(specs: Specs, release: PlannerRelease) -> bool:
     """0.25: one layer with a window over latents is enough."""
-    return any(spec.kind == "sliding_window_mla" for spec in specs.values())
+    return any(spec.latent_window for spec in specs.values())
 
 
 def never(specs: Specs, release: PlannerRelease) -> bool:
@@ -59,15 +58,15 @@ def _by_window(specs: Specs, release: PlannerRelease) -> tuple[UniformTypeSpecs,
     full: dict[str, LayerSpec] = {}
     windows: dict[tuple[int, int | None], dict[str, LayerSpec]] = defaultdict(dict)
     for layer, spec in specs.items():
-        if spec.kind == "sliding_window_mla":
+        if spec.latent_window:
             windows[spec.block_size, getattr(spec, "sliding_window", None)][layer] = spec
-        elif spec.kind in LATENT_FULL:
+        elif spec.latent:
             full[layer] = spec
     return _typed(full, release), [_typed(window, release) for window in windows.values()]
 
 
 def _typed(specs: Specs, release: PlannerRelease) -> UniformTypeSpecs:
-    found = uniform_type(specs, release) if specs else None
+    found = UniformTypeSpecs.of(specs, release) if specs else None
     if found is None:
         text = "no layer keeps all latents" if not specs else "latent layers need different numbers of slots"
         raise Refused("AssertionError", text, function="group_and_unify_kv_cache_specs")

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from decimal import Decimal
 from typing import Any, NamedTuple
 
-from kvinspect.engine.specs import MambaSpec
 from kvinspect.planning.answer import Capacity, PlanAnswer
 from kvinspect.planning.start_up_log import HALF_A_DIGIT, StartUpLog
 
@@ -86,7 +85,7 @@ def _unless_refused(plan: PlanAnswer, number: Any) -> Any:
 
 
 def _attention_block(answer: PlanAnswer) -> int | None:
-    sizes = [group.spec.block_size for group in answer.groups if not isinstance(group.spec, MambaSpec)]
+    sizes = [group.spec.block_size for group in answer.groups if not group.spec.holds_states]
     return sizes[0] if sizes else None
 
 

@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from kvinspect.engine.refusal import Refused
-from kvinspect.engine.specs import LayerSpec, MambaSpec, UniformTypeSpecs
 from kvinspect.planning.deployment import Deployment
 from kvinspect.planning.latents import least_padding
-from kvinspect.planning.uniform import Specs, same_slots
+from kvinspect.specs.kinds import LayerSpec, Specs
+from kvinspect.specs.uniform_type import UniformTypeSpecs
 
 if TYPE_CHECKING:
     from kvinspect.planning.release import PlannerRelease
@@ -34,7 +34,7 @@ class Bucket(NamedTuple):
     @property
     def first(self) -> LayerSpec:
         """The spec of the first layer."""
-        return self.specs.specs[0][1]
+        return self.specs.first
 
     def widest(self, groups: int) -> int:
         """Bytes of a block of the largest of so many groups."""
@@ -47,13 +47,12 @@ SplitsFreely = Callable[[Bucket, "int | None"], bool]
 
 def states_alone(bucket: Bucket, repeats: int | None) -> bool:
     """0.29: states only."""
-    return isinstance(bucket.first, MambaSpec)
+    return bucket.first.holds_states
 
 
 def states_and_windows(bucket: Bucket, repeats: int | None) -> bool:
     """From 0.30 on windows as well, where no pattern of pages says how they are split."""
-    window = bucket.first.kind in ("sliding_window", "sliding_window_mla")
-    return isinstance(bucket.first, MambaSpec) or (repeats is None and window)
+    return bucket.first.holds_states or (repeats is None and bucket.first.windowed)
 
 
 def packed_groups(specs: Specs, deployment: Deployment, release: PlannerRelease) -> list[UniformTypeSpecs] | None:
@@ -82,7 +81,7 @@ def _buckets(specs: Specs, release: PlannerRelease) -> list[Bucket]:
     """Each layer with the first bucket whose first layer needs as many slots."""
     found: list[dict[str, LayerSpec]] = []
     for layer, spec in specs.items():
-        home = next((bucket for bucket in found if same_slots(next(iter(bucket.values())), spec, release)), None)
+        home = next((bucket for bucket in found if next(iter(bucket.values())).same_slots(spec, release)), None)
         if home is None:
             home = {}
             found.append(home)

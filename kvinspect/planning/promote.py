@@ -5,31 +5,24 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kvinspect.document.words import SPEC_CLASSES
-from kvinspect.engine.pages import unpadded_bytes
 from kvinspect.engine.refusal import Refused
-from kvinspect.engine.specs import FULL, AttentionSpec, LayerSpec, UniformTypeSpecs
-from kvinspect.planning.merge import merges
-from kvinspect.planning.uniform import Specs, uniform_type
+from kvinspect.specs.attention import AttentionSpec
+from kvinspect.specs.kinds import LayerSpec, Specs, attention, recast
+from kvinspect.specs.merging import merges
+from kvinspect.specs.uniform_type import UniformTypeSpecs
 
 if TYPE_CHECKING:
     from kvinspect.planning.release import PlannerRelease
 
-LOCAL = {
-    "sliding_window": "full_attention",
-    "sliding_window_mla": "mla_attention",
-    "chunked_local_attention": "full_attention",
-}
-"""Kinds that keep less than all tokens → the kind that keeps them all."""
-
 
 def of_one_type(specs: Specs, release: PlannerRelease) -> bool:
     """Whether the layers go into one group as they are."""
-    return not specs or merges(list(specs.values()), release.merging) or uniform_type(specs, release) is not None
+    return not specs or merges(list(specs.values()), release.merging) or UniformTypeSpecs.of(specs, release) is not None
 
 
 def promoted_by_sharding(specs: Specs, release: PlannerRelease) -> dict[str, LayerSpec]:
     """0.33: caches that decode ranks replicate are made one type by themselves, and so are all others."""
-    replicated = {layer for layer, spec in specs.items() if isinstance(spec, AttentionSpec) and not spec.dcp_sharded}
+    replicated = {layer for layer, spec in specs.items() if spec.is_attention and not spec.dcp_sharded}
     parts = [{k: v for k, v in specs.items() if (k in replicated) is apart} for apart in (False, True)]
     changed = {layer: spec for part in parts for layer, spec in promoted(part, release).items()}
     return {layer: changed[layer] for layer in specs}
@@ -47,23 +40,22 @@ def promoted(specs: Specs, release: PlannerRelease) -> dict[str, LayerSpec]:
 
 
 def _has_full_and_local(specs: Specs) -> bool:
-    kinds = {spec.kind for spec in specs.values()}
-    return bool(kinds & set(FULL)) and bool(kinds & set(LOCAL))
+    return any(spec.keeps_all for spec in specs.values()) and any(spec.kept_as for spec in specs.values())
 
 
 def keeping_blocks(specs: Specs, release: PlannerRelease) -> dict[str, LayerSpec]:
     """0.25 and 0.26: each layer keeps its block; latents take that of the first layer with full attention."""
-    latent = any(spec.kind == "sliding_window_mla" for spec in specs.values())
-    full = next((spec.block_size for spec in specs.values() if spec.kind in FULL), None)
+    latent = any(spec.latent_window for spec in specs.values())
+    full = next((spec.block_size for spec in specs.values() if spec.keeps_all), None)
     if full is None:
         if latent:
             raise Refused("AssertionError", "no layer has full attention", function="unify_hybrid_kv_cache_specs")
         return dict(specs)
 
     def one(spec: LayerSpec) -> LayerSpec:
-        if not isinstance(spec, AttentionSpec) or spec.kind not in LOCAL:
+        if not isinstance(spec, AttentionSpec) or not spec.kept_as:
             return spec
-        size = full if latent and spec.kind == "sliding_window_mla" else spec.block_size
+        size = full if latent and spec.latent_window else spec.block_size
         return release.rebuilt(_plain(spec), block_size=size)
 
     return {layer: one(spec) for layer, spec in specs.items()}
@@ -82,11 +74,11 @@ def keeping_fields(specs: Specs, release: PlannerRelease) -> dict[str, LayerSpec
 def _to_one_block(specs: Specs, release: PlannerRelease, plain: bool) -> dict[str, LayerSpec]:
     if not _has_full_and_local(specs):
         return dict(specs)
-    full = {spec.block_size for spec in specs.values() if spec.kind in FULL}
+    full = {spec.block_size for spec in specs.values() if spec.keeps_all}
     only = full.pop() if len(full) == 1 else None
 
     def one(spec: LayerSpec) -> LayerSpec:
-        if not isinstance(spec, AttentionSpec) or spec.kind not in LOCAL:
+        if not isinstance(spec, AttentionSpec) or not spec.kept_as:
             return spec
         size = only or spec.block_size
         full_spec = _plain(spec) if plain else _recast(spec, release)
@@ -98,25 +90,25 @@ def _to_one_block(specs: Specs, release: PlannerRelease, plain: bool) -> dict[st
 def _recast(spec: AttentionSpec, release: PlannerRelease) -> AttentionSpec:
     """A local spec as one of full attention with all its fields. Raises Refused where that class lacks one of them."""
     classes = release.catalogue["spec_classes"]
-    own, full = SPEC_CLASSES[spec.kind], SPEC_CLASSES[LOCAL[spec.kind]]
+    own, full = SPEC_CLASSES[spec.kind], SPEC_CLASSES[spec.kept_as]
     known = {*classes[full]["required"], *classes[full]["optional"], "extra_retained_tokens"}
     lost = [field for field in (*classes[own]["required"], *classes[own]["optional"]) if field not in known]
     if lost:
         text = f"{own} cannot be planned as {full}, which has no {' and no '.join(lost)}"
         raise Refused("TypeError", text, function="_promote_local_kv_cache_specs", kind="not-one-type")
-    return spec._replace(kind=LOCAL[spec.kind], extra_retained_tokens=0)
+    return recast(spec, spec.kept_as, extra_retained_tokens=0)
 
 
 def _padding(spec: AttentionSpec, block_size: int, release: PlannerRelease) -> int | None:
     if spec.page_size_padded is None:
         return None
-    return max(spec.page_size_padded, unpadded_bytes(spec, release.unpadded) * block_size // spec.block_size)
+    return max(spec.page_size_padded, spec.unpadded_bytes(release.unpadded) * block_size // spec.block_size)
 
 
 def _plain(spec: AttentionSpec) -> AttentionSpec:
     """A local spec as one of full attention, with the fields that the engine hands on."""
-    full = AttentionSpec(
-        kind=LOCAL[spec.kind],
+    full = attention(
+        spec.kept_as,
         block_size=spec.block_size,
         num_kv_heads=spec.num_kv_heads,
         head_size=spec.head_size,
@@ -124,18 +116,7 @@ def _plain(spec: AttentionSpec) -> AttentionSpec:
         dtype=spec.dtype,
         page_size_padded=spec.page_size_padded,
     )
-    if spec.kind == "chunked_local_attention":
-        return full._replace(attention_chunk_size=spec.attention_chunk_size)
-    if spec.kind == "sliding_window":
-        return full._replace(
-            head_size_v=spec.head_size_v, kv_quant_mode=spec.kv_quant_mode, sliding_window=spec.sliding_window
-        )
-    return full._replace(
-        cache_dtype_str=spec.cache_dtype_str,
-        alignment=spec.alignment,
-        compress_ratio=spec.compress_ratio,
-        model_version=spec.model_version,
-    )
+    return full._replace(**{field: getattr(spec, field) for field in spec.handed_on})
 
 
 def no_fallback(specs: Specs, release: PlannerRelease) -> UniformTypeSpecs | None:
@@ -145,13 +126,13 @@ def no_fallback(specs: Specs, release: PlannerRelease) -> UniformTypeSpecs | Non
 
 def all_as_full(specs: Specs, release: PlannerRelease) -> UniformTypeSpecs | None:
     """From 0.27 on: latent layers beside windows are planned as full attention where their pages do not fit."""
-    kinds = {spec.kind for spec in specs.values()}
-    if kinds & {"hidden_state_cache", "sliding_window_mla", "chunked_local_attention"}:
+    found = specs.values()
+    if any(spec.hidden_states or spec.latent_window or (spec.kept_as and not spec.windowed) for spec in found):
         return None
-    if not {"mla_attention", "sliding_window"} <= kinds:
+    if not (any(spec.latent for spec in found) and any(spec.windowed for spec in found)):
         return None
     try:
-        return uniform_type(promoted(specs, release), release)
+        return UniformTypeSpecs.of(promoted(specs, release), release)
     except Refused as refused:
         if refused.refusal.type != "ValueError":
             raise

@@ -9,14 +9,14 @@ from typing import Any
 from kvinspect.document.document import Document, Tensor
 from kvinspect.engine.groups import KVCacheGroup
 from kvinspect.engine.layout.resolve import Choice
-from kvinspect.engine.pages import UnpaddedPage, page_size_bytes
 from kvinspect.engine.release import EngineRelease
-from kvinspect.engine.specs import LayerSpec, MambaSpec, UniformTypeSpecs
 from kvinspect.planning import grouping, indexed, latents, log_lines, packed, unify
 from kvinspect.planning.deployment import Deployment
 from kvinspect.planning.inputs import Inputs
-from kvinspect.planning.merge import MergeRules
-from kvinspect.planning.uniform import Specs
+from kvinspect.specs.kinds import GroupSpec, LayerSpec, Specs
+from kvinspect.specs.merging import MergeRules
+from kvinspect.specs.spec import UnpaddedPage
+from kvinspect.specs.uniform_type import UniformTypeSpecs
 
 
 @dataclass(frozen=True, eq=False, slots=True, kw_only=True)
@@ -29,7 +29,8 @@ class PlannerRelease(EngineRelease):
     fallback: Callable[[Specs, PlannerRelease], UniformTypeSpecs | None]
     without_hybrid_manager: Callable[[Specs, PlannerRelease], dict[str, LayerSpec]]
     tagged: Callable[[Specs, Deployment], Specs]
-    state_slots: Callable[[LayerSpec, PlannerRelease], Any]
+    state_slots: Callable[..., Any]
+    """What states of one type have in common."""
     layout: Callable[[Inputs, str | None, PlannerRelease], Choice | None]
     bytes_per_block: Callable[[Sequence[KVCacheGroup], Deployment, PlannerRelease], int]
     tensors: Callable[[Sequence[KVCacheGroup], int, Deployment, PlannerRelease], tuple[Tensor, ...]]
@@ -51,11 +52,10 @@ class PlannerRelease(EngineRelease):
         """Bytes of an attention layer's page without padding."""
         return self.reshape.unpadded_page
 
-    def page(self, spec: LayerSpec) -> int:
-        """Bytes of a layer's page. Raises Refused where its padding makes it smaller than its content."""
-        return page_size_bytes(spec, self.unpadded)
+    def page(self, spec: GroupSpec) -> int:
+        """Bytes of a block of a layer. Raises Refused where its padding makes it smaller than its content."""
+        return spec.page(self.unpadded)
 
     def rebuilt(self, spec: LayerSpec, **changes: Any) -> LayerSpec:
         """A spec with fields changed, made as the release's class makes it."""
-        changed = spec._replace(**changes)
-        return changed if isinstance(changed, MambaSpec) else self.aligned_spec(changed)
+        return self.aligned_spec(spec._replace(**changes))

@@ -15,7 +15,7 @@ from kvinspect.planning.deployment import Deployment
 from kvinspect.planning.grouping import Grouping, grouped, project
 from kvinspect.planning.inputs import Inputs, inputs_of, registered
 from kvinspect.planning.release import PlannerRelease
-from kvinspect.planning.uniform import Specs
+from kvinspect.specs.kinds import Specs
 
 
 def plan_document(document: Document, release: PlannerRelease, setting: Setting) -> PlanAnswer:

@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING
 
 from kvinspect.document.numbers import counted
 from kvinspect.engine.refusal import Refused
-from kvinspect.engine.specs import LayerSpec, MambaSpec
-from kvinspect.planning.merge import LATENT_FULL
-from kvinspect.planning.uniform import Specs
+from kvinspect.specs.kinds import LayerSpec, Specs
 
 if TYPE_CHECKING:
     from kvinspect.planning.release import PlannerRelease
@@ -51,7 +49,7 @@ def by_block_or_stride(layer: str, spec: LayerSpec, page: int, release: PlannerR
     own = _divisor(layer, spec, release)
     if page % own == 0:
         return release.rebuilt(spec, block_size=spec.block_size * (page // own))
-    if isinstance(spec, MambaSpec) or not spec.indexes_kv_by_block_stride:
+    if spec.holds_states or not spec.indexes_kv_by_block_stride:
         text = (
             f"the page of {layer} has {counted(own, 'byte')}, which do not divide the largest page of {page}, "
             "and its backend does not read padded pages"
@@ -62,12 +60,12 @@ def by_block_or_stride(layer: str, spec: LayerSpec, page: int, release: PlannerR
 
 def by_block_or_padding(layer: str, spec: LayerSpec, page: int, release: PlannerRelease) -> LayerSpec:
     """From 0.29 on: every page is padded where a larger block does not come out even, but those of latents."""
-    if isinstance(spec, MambaSpec):
+    if spec.holds_states:
         return release.rebuilt(spec, page_size_padded=page)
     own = _divisor(layer, spec, release)
     if page % own == 0:
         return release.rebuilt(spec, block_size=spec.block_size * (page // own))
-    if spec.kind in LATENT_FULL:
+    if spec.latent and spec.keeps_all:
         text = f"the latent page of {layer} has {counted(own, 'byte')}, which do not divide the largest page of {page}"
         raise Refused("NotImplementedError", text, function="unify_kv_cache_spec_page_size", kind="pages-differ")
     return release.rebuilt(spec, page_size_padded=page)
@@ -75,6 +73,6 @@ def by_block_or_padding(layer: str, spec: LayerSpec, page: int, release: Planner
 
 def states_by_padding(layer: str, spec: LayerSpec, page: int, release: PlannerRelease) -> LayerSpec:
     """From 0.26 on: pages of states are padded, since more tokens do not make them larger."""
-    if isinstance(spec, MambaSpec):
+    if spec.holds_states:
         return release.rebuilt(spec, page_size_padded=page)
     return by_block_or_stride(layer, spec, page, release)

@@ -8,9 +8,9 @@ from typing import Any
 
 from kvinspect.engine import blocks_first, reshape
 from kvinspect.engine.cudagraph import capture
-from kvinspect.engine.specs import AttentionSpec
 from kvinspect.planning.release import PlannerRelease
 from kvinspect.releases.model_rules import ModelRules
+from kvinspect.specs.attention import AttentionSpec
 
 
 @dataclass(frozen=True, eq=False, slots=True, kw_only=True)

@@ -8,7 +8,6 @@ from kvinspect.engine.backends import Backend
 from kvinspect.engine.cudagraph import capture
 from kvinspect.engine.cudagraph import start_up as configured
 from kvinspect.engine.mm_prefix import ranges
-from kvinspect.engine.specs import LayerSpec
 from kvinspect.engine.storage import Storage
 from kvinspect.planning import (
     backing,
@@ -23,12 +22,14 @@ from kvinspect.planning import (
     packed,
     promote,
     requests,
-    uniform,
     unify,
 )
-from kvinspect.planning.merge import MergeRules
 from kvinspect.releases.model_rules import ModelRules
 from kvinspect.releases.release import Release, older_runner
+from kvinspect.specs import mamba
+from kvinspect.specs.attention import page_by_kind
+from kvinspect.specs.kinds import LayerSpec
+from kvinspect.specs.merging import MergeRules
 
 
 def _as_written(spec: LayerSpec, backend: Backend) -> LayerSpec:
@@ -43,7 +44,7 @@ RELEASE = Release(
     customized_spec=_as_written,
     packed_placement=placement.packed_by_page_size,
     reshape=reshape.ReshapeRules(
-        unpadded_page=pages.page_by_kind,
+        unpadded_page=page_by_kind,
         state_parts=reshape.views_by_state,
         cache_dtype_of=reshape.quantised_or_turboquant,
         packed_shape=reshape.packed_as_shaped,
@@ -85,7 +86,7 @@ RELEASE = Release(
     fallback=promote.no_fallback,
     without_hybrid_manager=promote.promoted,
     tagged=inputs.as_written,
-    state_slots=uniform.by_speculation,
+    state_slots=mamba.by_speculation,
     layout=backing.no_layout,
     bytes_per_block=capacity.bytes_of_allocations,
     tensors=capacity.tensors_of_allocations,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from kvinspect.engine import across_layers, placement, reshape
 from kvinspect.planning import capacity, grouping, latents, promote
-from kvinspect.planning.merge import MergeRules
 from kvinspect.releases import v0_26
 from kvinspect.releases.release import older_runner
+from kvinspect.specs.merging import MergeRules
 
 _BEFORE = v0_26.RELEASE
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from kvinspect.engine import across_layers, pages
 from kvinspect.engine.cudagraph import capture
 from kvinspect.planning import grouping, inputs, log_lines, promote
-from kvinspect.planning.merge import MergeRules
 from kvinspect.releases import v0_27
 from kvinspect.releases.release import older_runner
+from kvinspect.specs.attention import page_by_slots
+from kvinspect.specs.merging import MergeRules
 
 _BEFORE = v0_27.RELEASE
 _COMPARED = (*_BEFORE.merging.compared, "head_size_v", "num_head_slots", "state_content_bytes")
@@ -16,7 +17,7 @@ RELEASE = _BEFORE.but(
     version="0.28.0",
     aligned_spec=pages.aligned_by_slots,
     customized_spec=pages.customized,
-    reshape=_BEFORE.reshape._replace(unpadded_page=pages.page_by_slots),
+    reshape=_BEFORE.reshape._replace(unpadded_page=page_by_slots),
     page_aligned_step=True,
     capture_limit=capture.limit_by_device,
     merging=MergeRules(_COMPARED, _COMPARED, latent_has_v=False),

@@ -6,9 +6,10 @@ from kvinspect.engine import cache as own
 from kvinspect.engine.cudagraph import capture
 from kvinspect.engine.layout import steps
 from kvinspect.engine.storage import Storage
-from kvinspect.planning import backing, latents, memory, requests, uniform, unify
-from kvinspect.planning.merge import MergeRules
+from kvinspect.planning import backing, latents, memory, requests, unify
 from kvinspect.releases import v0_28
+from kvinspect.specs import mamba
+from kvinspect.specs.merging import MergeRules
 
 _BEFORE = v0_28.RELEASE
 _COMPARED = (*_BEFORE.merging.compared, "compress_ratio", "dcp_sharded", "block_stride_alignment", "marks")
@@ -26,7 +27,7 @@ RELEASE = _BEFORE.but(
     ),
     decode_sizes=capture.decodes_of_several_tokens,
     merging=MergeRules(_COMPARED, _COMPARED, latent_has_v=False),
-    state_slots=uniform.by_page_and_marks,
+    state_slots=mamba.by_page_and_marks,
     layout=backing.layout_of_backends,
     bytes_per_block=backing.bytes_by_page,
     tensors=backing.tensors_by_page,

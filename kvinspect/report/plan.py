@@ -6,10 +6,10 @@ from collections.abc import Iterable
 
 from kvinspect.document.fold import fold_names
 from kvinspect.document.numbers import counted
-from kvinspect.engine.specs import UniformTypeSpecs, reported_kind
 from kvinspect.planning.answer import Capacity, ModelOrigin, PlanAnswer, PlannedGroup
 from kvinspect.report.fold import human_bytes, title_of
 from kvinspect.report.page import Block, Heading, Item, Page, Paragraph, Span, Spans, Table, cell, spans
+from kvinspect.specs.uniform_type import UniformTypeSpecs
 
 COLUMNS = ("group", "kind", "backend", "layers", "tokens", "page bytes", "unused", "a request")
 """Tokens of a block, bytes of a layer's page, bytes of a block that the group leaves empty, blocks a request holds."""
@@ -87,9 +87,9 @@ def _row(group: PlannedGroup, answer: PlanAnswer, all_layers: bool) -> tuple[tup
 
 def _kind(group: PlannedGroup) -> str:
     if isinstance(group.spec, UniformTypeSpecs):
-        kinds = dict.fromkeys(reported_kind(spec) for _, spec in group.spec.specs)
+        kinds = dict.fromkeys(spec.reported_kind for _, spec in group.spec.specs)
         return " and ".join(kinds) + ", pages of several sizes"
-    return reported_kind(group.spec)
+    return group.spec.reported_kind
 
 
 def _why(answer: PlanAnswer) -> Iterable[Block]:

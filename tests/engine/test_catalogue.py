@@ -6,8 +6,9 @@ import golden
 from kvinspect.engine.backends import Backends
 from kvinspect.engine.pages import customized
 from kvinspect.engine.refusal import Refused, Unknown
-from kvinspect.engine.specs import AttentionSpec
 from kvinspect.releases.data import catalogue
+from kvinspect.specs.full_attention import FullAttentionSpec
+from kvinspect.specs.mla_attention import MLAAttentionSpec
 
 OBSERVED = [version for version in catalogue.versions() if golden.has_facts(f"backends-{version}")]
 
@@ -70,8 +71,8 @@ def observed_spec(row, cache_dtype, modes):
     mode = quant_mode(cache_dtype, modes)
     if row["is_mla"]:
         more = {"cache_dtype_str": cache_dtype}
-        return AttentionSpec("mla_attention", 64, 1, 576, 0, dtype, mode, **more)
-    return AttentionSpec("full_attention", 16, 4, 128, 128, dtype, mode)
+        return MLAAttentionSpec("mla_attention", 64, 1, 576, 0, dtype, mode, **more)
+    return FullAttentionSpec("full_attention", 16, 4, 128, 128, dtype, mode)
 
 
 @pytest.mark.parametrize("version", [version for version in OBSERVED if version >= "0.28"])

@@ -6,7 +6,8 @@ import pytest
 
 import kvinspect
 from conftest import ROOT
-from kvinspect.engine.specs import AttentionSpec, UniformTypeSpecs
+from kvinspect.specs.full_attention import FullAttentionSpec
+from kvinspect.specs.uniform_type import UniformTypeSpecs
 
 DENSE, MIXED = "configs/llama-3.1-8b.yaml", "configs/whisper-large-v3-rocm.yaml"
 SPECS = {"l.{0..3}": {"kind": "full_attention", "block_size": 16, "num_kv_heads": 8, "head_size": 128,
@@ -46,7 +47,7 @@ def test_a_refusal_is_a_value(name):
 
 
 def test_specs_of_a_uniform_group_are_found_by_layer_without_going_through_them_again():
-    spec = AttentionSpec("full_attention", 16, 8, 128, 128, "bfloat16")
+    spec = FullAttentionSpec("full_attention", 16, 8, 128, 128, "bfloat16")
     specs = UniformTypeSpecs(16, tuple((f"l.{i}", spec) for i in range(3)))
     assert specs.by_layer is specs.by_layer
     assert specs.by_layer["l.2"] is spec

@@ -18,7 +18,7 @@ from kvinspect.engine.refusal import Refused
 from kvinspect.engine.release import EngineRelease
 from kvinspect.engine.run import align_document
 from kvinspect.engine.selection import Ask, candidates, misfits_of
-from kvinspect.engine.specs import AttentionSpec
+from kvinspect.specs.attention import AttentionSpec
 
 MOST_BACKENDS = 3
 """So many backends are proposed, those that the platform prefers."""

@@ -16,7 +16,10 @@ from kvinspect.engine.cudagraph.resolve import Request, Resolution, resolve
 from kvinspect.engine.cudagraph.support import AttentionCGSupportInfo
 from kvinspect.engine.refusal import stage
 from kvinspect.engine.release import EngineRelease
-from kvinspect.engine.specs import AttentionSpec, LayerSpec, MambaSpec, layer_spec
+from kvinspect.engine.specs import layer_spec
+from kvinspect.specs.attention import AttentionSpec
+from kvinspect.specs.kinds import LayerSpec
+from kvinspect.specs.mamba import MambaSpec
 
 
 class GroupLevel(NamedTuple):

@@ -14,7 +14,8 @@ from kvinspect.engine.conditions import OPEN, Facts, Rule, holds, outcomes
 from kvinspect.engine.cudagraph.support import AttentionCGSupport
 from kvinspect.engine.cudagraph.wording import condition_words, failing_words
 from kvinspect.engine.situation import DEFAULT_CAPABILITY
-from kvinspect.engine.specs import AttentionSpec, LayerSpec
+from kvinspect.specs.attention import AttentionSpec
+from kvinspect.specs.kinds import LayerSpec
 
 CANDIDATES: Mapping[str, Mapping[str, tuple[Any, ...]]] = {
     "capability": {"cuda": ("8.0", "8.9", "9.0", "10.0", "12.0"), "rocm": ("9.4", "9.5")},

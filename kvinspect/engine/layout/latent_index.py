@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from kvinspect.document.document import Tensor
 from kvinspect.engine.groups import KVCacheGroup
 from kvinspect.engine.layout.placement import Room
-from kvinspect.engine.specs import AttentionSpec, UniformTypeSpecs
+from kvinspect.specs.attention import AttentionSpec
+from kvinspect.specs.uniform_type import UniformTypeSpecs
 
 
 def place_with_index(groups: Sequence[KVCacheGroup], room: Room) -> tuple[Tensor, ...]:

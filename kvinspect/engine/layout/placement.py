@@ -15,9 +15,12 @@ from kvinspect.document.numbers import counted
 from kvinspect.engine.groups import KVCacheGroup
 from kvinspect.engine.layout.layouts import KVCacheLayout
 from kvinspect.engine.layout.strides import layout_strides
-from kvinspect.engine.pages import UnpaddedPage, aligned_by_slots, page_size_bytes
+from kvinspect.engine.pages import aligned_by_slots
 from kvinspect.engine.refusal import Refused
-from kvinspect.engine.specs import AttentionSpec, LayerSpec, UniformTypeSpecs
+from kvinspect.specs.attention import AttentionSpec
+from kvinspect.specs.kinds import LayerSpec
+from kvinspect.specs.spec import UnpaddedPage
+from kvinspect.specs.uniform_type import UniformTypeSpecs
 
 FUNCTION = "get_kv_cache_config_from_groups"
 
@@ -33,7 +36,7 @@ class Room(NamedTuple):
 
     def page(self, spec: LayerSpec) -> int:
         """Bytes of a page."""
-        return page_size_bytes(spec, self.unpadded)
+        return spec.page(self.unpadded)
 
     def alignment(self, spec: LayerSpec) -> int:
         """What the bytes from block to block are a multiple of (`get_block_stride_alignment`)."""

@@ -10,9 +10,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from kvinspect.engine.layout.layouts import PREFERENCE, KVCacheLayout, layout_of
-from kvinspect.engine.pages import UnpaddedPage, page_size_bytes
 from kvinspect.engine.refusal import Refused
-from kvinspect.engine.specs import AttentionSpec, LayerSpec
+from kvinspect.specs.attention import AttentionSpec
+from kvinspect.specs.kinds import LayerSpec
+from kvinspect.specs.spec import UnpaddedPage
 
 FUNCTION = "resolve_kv_cache_layout"
 
@@ -76,12 +77,12 @@ def resolve(
 
 def cells(spec: LayerSpec, unpadded: UnpaddedPage) -> tuple[int, int, int]:
     """(head slots, states, bytes) of a page: what has to agree where pages are not kept together."""
-    return spec.num_heads, spec.num_states, page_size_bytes(spec, unpadded)
+    return spec.num_heads, spec.num_states, spec.page(unpadded)
 
 
 def _sharded_and_not(specs: Sequence[LayerSpec], unpadded: UnpaddedPage) -> bool:
     sharded = {spec.dcp_sharded for spec in specs if isinstance(spec, AttentionSpec)}
-    return len(sharded) > 1 and len({page_size_bytes(spec, unpadded) for spec in specs}) > 1
+    return len(sharded) > 1 and len({spec.page(unpadded) for spec in specs}) > 1
 
 
 def _preferred(declared: Mapping[str, Sequence[str] | None]) -> str:

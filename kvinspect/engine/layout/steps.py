@@ -16,7 +16,8 @@ from kvinspect.engine.layout.latent_index import place_with_index
 from kvinspect.engine.layout.layouts import KVCacheLayout
 from kvinspect.engine.layout.resolve import Choice, resolve
 from kvinspect.engine.refusal import Refused, Unknown, stage
-from kvinspect.engine.specs import LayerSpec, UniformTypeSpecs
+from kvinspect.specs.kinds import LayerSpec
+from kvinspect.specs.uniform_type import UniformTypeSpecs
 
 
 def layout_by_backends(cache: Cache) -> str:

@@ -10,9 +10,8 @@ from math import prod
 
 from kvinspect.document.numbers import counted
 from kvinspect.engine.layout.layouts import B, KVCacheLayout, L
-from kvinspect.engine.pages import content_bytes
 from kvinspect.engine.refusal import Refused
-from kvinspect.engine.specs import LayerSpec
+from kvinspect.specs.kinds import LayerSpec
 
 Strides = tuple[int, int, int, int, int]
 """Bytes from one to the next along `[L, B, H, N, C]`."""
@@ -25,7 +24,7 @@ def layer_shape(spec: LayerSpec, num_blocks: int, kernel_block_size: int | None 
         text = f"kernel blocks of {counted(size, 'token')} do not divide blocks of {spec.block_size}"
         raise Refused("AssertionError", text, function="compute_layer_kv_cache_shape_bytes")
     states = spec.states_of(size)
-    return num_blocks * (spec.block_size // size), spec.num_heads, states, content_bytes(spec)
+    return num_blocks * (spec.block_size // size), spec.num_heads, states, spec.content_bytes
 
 
 def layout_strides(

@@ -15,8 +15,9 @@ from kvinspect.engine.layout.layouts import KVCacheLayout
 from kvinspect.engine.layout.strides import Strides, layer_shape, layout_strides
 from kvinspect.engine.refusal import Refused
 from kvinspect.engine.reshape import Allocation, LayerView, Part, Place
-from kvinspect.engine.specs import AttentionSpec, LayerSpec
 from kvinspect.geometry import Step, StridedView
+from kvinspect.specs.attention import AttentionSpec
+from kvinspect.specs.kinds import LayerSpec
 
 ROCM_PAGE = 4096
 """Bytes to which the allocation is rounded up on ROCm, for RDMA."""

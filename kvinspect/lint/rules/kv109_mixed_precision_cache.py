@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kvinspect.engine.specs import AttentionSpec
 from kvinspect.lint.rule import NOTE, Found, Rule
 from kvinspect.lint.rules._shared import GROUPS
 from kvinspect.lint.subject import Subject
+from kvinspect.specs.attention import AttentionSpec
 
 
 def check(subject: Subject) -> Iterator[Found]:

@@ -8,13 +8,14 @@ from typing import NamedTuple
 from kvinspect.document.numbers import counted
 from kvinspect.document.problem import Path
 from kvinspect.engine.runners import choose
-from kvinspect.engine.specs import AttentionSpec, MambaSpec
 from kvinspect.lint.rule import ERROR, Found, Rule
 from kvinspect.lint.rules._shared import GROUPS, attends_both_ways
 from kvinspect.lint.subject import Subject
 from kvinspect.releases.data.catalogue import versions
 from kvinspect.releases.lookup import release
 from kvinspect.releases.release import Release
+from kvinspect.specs.attention import AttentionSpec
+from kvinspect.specs.mamba import MambaSpec
 
 CLAIM_MM_PREFIX = ("ROCM_ATTN", "ROCM_AITER_UNIFIED_ATTN")
 """Backends whose `supports_mm_prefix` is true while nothing else in their modules knows of it (0.25 to 0.33)."""

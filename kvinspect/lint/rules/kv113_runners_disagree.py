@@ -11,12 +11,12 @@ from kvinspect.engine.align import REFUSED
 from kvinspect.engine.encoder_only import KIND
 from kvinspect.engine.refusal import Refusal
 from kvinspect.engine.runners import choose, unfit
-from kvinspect.engine.specs import AttentionSpec
 from kvinspect.engine.verdict import collision
 from kvinspect.lint.rule import WARNING, Found, Rule
 from kvinspect.lint.rules._shared import GROUPS
 from kvinspect.lint.subject import Subject
 from kvinspect.releases.lookup import other_runner
+from kvinspect.specs.attention import AttentionSpec
 
 FLAG = {"v1": "VLLM_USE_V2_MODEL_RUNNER=0", "v2": "VLLM_USE_V2_MODEL_RUNNER=1"}
 

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from kvinspect.engine.groups import AttentionGroup
 from kvinspect.engine.selection import takes_block
-from kvinspect.engine.specs import AttentionSpec
 from kvinspect.lint.rule import ERROR, Found, Rule
 from kvinspect.lint.rules._shared import GROUPS
 from kvinspect.lint.subject import Subject
+from kvinspect.specs.attention import AttentionSpec
 
 
 def takers(subject: Subject) -> Iterator[AttentionGroup]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kvinspect.document.numbers import counted
-from kvinspect.engine.pages import unpadded_bytes
 from kvinspect.lint.rule import WARNING, Found, Rule
 from kvinspect.lint.rules._shared import GROUPS
 from kvinspect.lint.subject import Subject
@@ -22,7 +21,7 @@ def check(subject: Subject) -> Iterator[Found]:
         padded = spec.page_size_padded
         if cache is None or padded is None or not group.layer_names:
             continue
-        lost = padded - unpadded_bytes(spec, cache.release.reshape.unpadded_page)
+        lost = padded - spec.unpadded_bytes(cache.release.reshape.unpadded_page)
         if lost / padded >= FROM:
             text = (
                 f"a page of group {group.id} is padded from {padded - lost} to {counted(padded, 'byte')}, "

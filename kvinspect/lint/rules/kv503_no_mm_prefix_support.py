@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kvinspect.engine.conditions import choose
-from kvinspect.engine.specs import AttentionSpec
 from kvinspect.lint.rule import ERROR, Found, Rule
 from kvinspect.lint.rules._shared import attends_both_ways
 from kvinspect.lint.subject import Subject
+from kvinspect.specs.attention import AttentionSpec
 
 
 def check(subject: Subject) -> Iterator[Found]:

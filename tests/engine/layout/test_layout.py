@@ -13,17 +13,18 @@ from kvinspect.engine.layout.placement import Room, place
 from kvinspect.engine.layout.resolve import resolve, supported
 from kvinspect.engine.layout.strides import layer_shape, layout_strides
 from kvinspect.engine.overlay import Layer, conflicts, touching
-from kvinspect.engine.pages import page_by_slots, page_size_bytes
 from kvinspect.engine.refusal import Refused
-from kvinspect.engine.specs import AttentionSpec
 from kvinspect.geometry.runs import BlockBytes
+from kvinspect.specs.attention import page_by_slots
+from kvinspect.specs.kinds import attention
 
 small = st.integers(1, 4)
 layouts = st.sampled_from(list(KVCacheLayout))
 
 
 def spec(heads=2, head_size=4, block_size=8, dtype="float16", **more):
-    return AttentionSpec("full_attention", block_size, heads, head_size, head_size, dtype, **more)
+    sizes = {"block_size": block_size, "num_kv_heads": heads, "head_size": head_size, "head_size_v": head_size}
+    return attention("full_attention", dtype=dtype, **sizes, **more)
 
 
 specs = st.builds(spec, heads=small, head_size=small, block_size=st.sampled_from([1, 2, 4]))
@@ -111,9 +112,7 @@ def test_a_block_stride_keeps_the_alignment_that_a_backend_asks_for():
 def test_whole_kernel_blocks_are_an_alignment_only_where_a_block_is_more_than_one():
     room = Room(4, KVCacheLayout.LBHNC, page_by_slots, True)
     assert room.alignment(spec(block_size=8, block_stride_alignment="16n")) == 1
-    assert room.alignment(spec(block_size=8, block_stride_alignment="4n")) == page_size_bytes(
-        spec(block_size=4), page_by_slots
-    )
+    assert room.alignment(spec(block_size=8, block_stride_alignment="4n")) == spec(block_size=4).page(page_by_slots)
 
 
 def names(found):

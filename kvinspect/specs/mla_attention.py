@@ -1,0 +1,47 @@
+"""Latent attention: one vector a token in place of keys and values (`MLAAttentionSpec`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from kvinspect.specs.full_attention import FullAttentionSpec
+from kvinspect.specs.latent import DEEPSEEK_ROW, DEEPSEEK_V4_ROW, Latent, is_deepseek_v4
+from kvinspect.specs.merging import agree, require, unlike
+
+if TYPE_CHECKING:
+    from kvinspect.specs.merging import MergeRules
+
+
+class MLAAttentionSpec(Latent, FullAttentionSpec):
+    """The spec of a layer that keeps a latent vector of every token."""
+
+    __slots__ = ()
+
+    latent: ClassVar[bool] = True
+
+    def data_bytes(self) -> int:
+        """Bytes of the rows of a page, by their format (0.25 to 0.27)."""
+        if is_deepseek_v4(self):
+            return self.storage_block_size * DEEPSEEK_V4_ROW
+        if self.cache_dtype_str == "fp8_ds_mla":
+            return self.block_size * DEEPSEEK_ROW
+        elements = self.head_size // 2 if self.kv_quant_mode == "INT4_PER_TOKEN_HEAD" else self.head_size
+        return self.storage_block_size * self.num_kv_heads * elements * self.itemsize
+
+    def merged(self, specs: Sequence[Any], rules: MergeRules) -> Self:
+        """`MLAAttentionSpec.merge`: what belongs to other classes, and the alignment, is not handed on."""
+        require(specs, "keeps_all", "latent attention stands beside another kind")
+        require(specs, "latent", "latent attention stands beside another kind")
+        agree(specs, ("cache_dtype_str", "compress_ratio", "model_version", "indexes_kv_by_block_stride", "marks"))
+        agree(specs, ("view_block_size", "block_stride_alignment", *rules.latent_compared))
+        if self.head_size_v and not rules.latent_has_v:
+            raise unlike("a latent spec that says head_size_v again differs from what it is merged into")
+        return self._replace(
+            head_size_v=self.head_size if rules.latent_has_v else 0,
+            alignment=None,
+            sliding_window=None,
+            attention_chunk_size=None,
+            non_causal=False,
+            non_causal_multi_token_decode=any(spec.non_causal_multi_token_decode for spec in specs),
+        )

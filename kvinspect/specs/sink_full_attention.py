@@ -1,0 +1,23 @@
+"""Full attention with attention sinks (`SinkFullAttentionSpec`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from kvinspect.specs.full_attention import FullAttentionSpec
+from kvinspect.specs.merging import unlike
+
+if TYPE_CHECKING:
+    from kvinspect.specs.merging import MergeRules
+
+
+class SinkFullAttentionSpec(FullAttentionSpec):
+    """Planned as full attention."""
+
+    __slots__ = ()
+
+    def merge_fields(self, specs: Sequence[Any], rules: MergeRules) -> None:
+        """Its merge forgets `tokens_per_state`, which is then compared."""
+        if "compress_ratio" in rules.compared and self.compress_ratio != 1:
+            raise unlike("a spec with sinks that says tokens_per_state differs from what it is merged into")

@@ -1,0 +1,197 @@
+"""What a spec of any kind answers; the modules of the kinds say what is otherwise for them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from kvinspect.document.numbers import counted
+from kvinspect.engine.refusal import Refused
+
+if TYPE_CHECKING:
+    from kvinspect.specs.attention import AttentionSpec
+    from kvinspect.specs.merging import MergeRules
+    from kvinspect.specs.needs import Load, Rules
+
+
+UnpaddedPage = Callable[["AttentionSpec"], int]
+"""Bytes of an attention layer's page without padding, by a release's rule."""
+
+
+class Spec:
+    """The spec of a group, of one kind or of layers that each have their own."""
+
+    __slots__ = ()
+
+    is_attention: ClassVar[bool] = False
+    """Whether it derives from AttentionSpec."""
+    holds_states: ClassVar[bool] = False
+    """Whether a page holds the states of one request, and no tokens."""
+    latent: ClassVar[bool] = False
+    """Whether it caches one latent vector a token."""
+    keeps_all: ClassVar[bool] = False
+    """Whether it derives from FullAttentionSpec, which keeps every token."""
+    windowed: ClassVar[bool] = False
+    """Whether it derives from SlidingWindowSpec."""
+    rings: ClassVar[bool] = False
+    """Whether a request has one block of it, which is written round and round (CircularBufferSpec)."""
+    latent_window: ClassVar[bool] = False
+    """Whether it derives from SlidingWindowMLASpec."""
+    hidden_states: ClassVar[bool] = False
+    """Whether it stores the hidden states of another model's layers (HiddenStateCacheSpec)."""
+    kept_as: ClassVar[str] = ""
+    """The kind that keeps every token, of one that keeps less and can be planned so."""
+    managed: ClassVar[bool] = True
+    """Whether a manager of blocks is registered for it."""
+    has_views: ClassVar[bool] = True
+    """Whether layers get views of their pages."""
+    each_its_own: ClassVar[bool] = False
+    """Whether each layer of the group has a spec of its own."""
+    reported: ClassVar[str] = ""
+    """The kind as `get_kv_cache_spec_kind` names it, where that is another's."""
+
+    if TYPE_CHECKING:
+
+        @property
+        def kind(self) -> str:
+            """Its kind, as documents name it."""
+
+        @property
+        def block_size(self) -> int:
+            """Tokens of a block."""
+
+        @property
+        def page_size_padded(self) -> int | None:
+            """Bytes of a page with its padding, where it has some."""
+
+    @property
+    def reported_kind(self) -> str:
+        """The kind as vLLM's `get_kv_cache_spec_kind` names it."""
+        return self.reported or self.kind
+
+    @property
+    def dcp_sharded(self) -> bool:
+        """Whether decode context parallelism shards the cache."""
+        return False
+
+    @property
+    def compress_ratio(self) -> int | Fraction:
+        """Tokens of one stored state."""
+        return 1
+
+    @property
+    def view_block_size(self) -> int | None:
+        """Tokens of a kernel block in the view, if not the kernels'."""
+        return None
+
+    @property
+    def indexes_kv_by_block_stride(self) -> bool:
+        """Whether kernels find blocks by the stride of blocks, so that pages may be padded."""
+        return False
+
+    @property
+    def num_states(self) -> int:
+        """States of a page."""
+        return self.states_of(self.block_size)
+
+    def states_of(self, tokens: int) -> int:
+        """States that so many tokens of a block store."""
+        raise NotImplementedError
+
+    def unpadded_bytes(self, unpadded: UnpaddedPage) -> int:
+        """Bytes that a block of one layer fills, its padding left out."""
+        raise NotImplementedError
+
+    def page(self, unpadded: UnpaddedPage) -> int:
+        """Bytes of a block of one layer, padding included (`page_size_bytes`). Raises Refused for too little of it."""
+        size = self.unpadded_bytes(unpadded)
+        if self.page_size_padded is None:
+            return size
+        if self.page_size_padded < size:
+            text = f"page_size_padded is {counted(self.page_size_padded, 'byte')}, the page itself {size}"
+            raise Refused("AssertionError", text, function="page_size_bytes", kind="padded-page")
+        return self.page_size_padded
+
+    def request_blocks(self, load: Load) -> int:
+        """Blocks of a layer that the longest request holds (`max_memory_usage_bytes` in pages)."""
+        raise NotImplementedError
+
+    def grows(self, load: Load) -> bool:
+        """Whether a request holds the more blocks the longer it is."""
+        return False
+
+    def shards(self, load: Load) -> int:
+        """Over how many ranks the tokens of a request are spread."""
+        return load.context_shards
+
+    @property
+    def marks_by_name(self) -> Mapping[str, Any]:
+        """Fields that move no byte and only tell specs apart."""
+        return {}
+
+
+class SpecOfLayers(Spec):
+    """A spec that is one layer's, or that of all layers of its group."""
+
+    __slots__ = ()
+
+    @property
+    def token_bytes(self) -> int:
+        """Bytes of one token's hidden states, 0 for a kind that stores none."""
+        return 0
+
+    def retaining(self, tokens: int) -> Self:
+        """The spec with so many tokens kept behind its window, where it has one."""
+        return self
+
+    @property
+    def first(self) -> Self:
+        """The spec of a group's first layer."""
+        return self
+
+    def of_layer(self, layer: str) -> Self | None:
+        """The spec of a layer of the group; None where it has none."""
+        return self
+
+    def mapped(self, change: Callable[[Self, str], Any], layer: str) -> Any:
+        """What a change makes of the spec of a group whose first layer is given."""
+        return change(self, layer)
+
+    def only(self, layers: Mapping[str, object]) -> Self:
+        """The spec of the group where it has these layers alone."""
+        return self
+
+    def merged(self, specs: Sequence[Any], rules: MergeRules) -> Self:
+        """The one spec of distinct specs, of which this is the first (`merge`). Raises Refused where they differ."""
+        from kvinspect.specs.merging import unlike
+
+        if len(specs) > 1:
+            raise unlike("the layers' specs differ")
+        return self
+
+    def same_slots(self, other: Spec, rules: Rules) -> bool:
+        """Whether another layer needs as many slots as this, a group's first (`is_uniform_with_collection`)."""
+        same = self.block_size == other.block_size and self.dcp_sharded == other.dcp_sharded
+        return same and self.goes_with(other, rules)
+
+    def goes_with(self, other: Any, rules: Rules) -> bool:
+        """Whether a layer with blocks alike is of the type, and keeps as many tokens."""
+        return bool(other.kind == self.kind)
+
+    def aligned(self, data: UnpaddedPage) -> Self:
+        """The spec with its page rounded up to its alignment, which only latent ones have."""
+        return self
+
+    def checked(self) -> Self:
+        """The spec, as its class takes it. Raises Refused where that refuses a value."""
+        return self
+
+
+def blocks_of(tokens: int, block_size: int) -> int:
+    """Blocks that hold so many tokens.
+
+    >>> blocks_of(17, 16)
+    2
+    """
+    return -(-tokens // block_size)

@@ -1,0 +1,72 @@
+"""Layers that need the same number of token slots, in pages of several sizes (`UniformTypeKVCacheSpecs`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
+
+from kvinspect.specs.spec import Spec
+
+if TYPE_CHECKING:
+    from kvinspect.specs.kinds import LayerSpec
+    from kvinspect.specs.needs import Load, Rules
+    from kvinspect.specs.spec import UnpaddedPage
+
+
+class _Fields(NamedTuple):
+    block_size: int
+    specs: tuple[tuple[str, LayerSpec], ...]
+    kind: str = "uniform_type"
+
+
+class UniformTypeSpecs(_Fields, Spec):
+    """The specs of layers of one type whose pages differ in size."""
+
+    each_its_own: ClassVar[bool] = True
+
+    @classmethod
+    def of(cls, specs: Mapping[str, LayerSpec], rules: Rules) -> UniformTypeSpecs | None:
+        """Layers as one group of their own specs, None where they need different numbers of slots (`from_specs`)."""
+        distinct = list(dict.fromkeys(specs.values()))
+        if not all(distinct[0].same_slots(spec, rules) for spec in distinct):
+            return None
+        return cls(distinct[0].block_size, tuple(specs.items()))
+
+    @cached_property
+    def by_layer(self) -> Mapping[str, LayerSpec]:
+        """Layer name → its spec, in the order of the document."""
+        return dict(self.specs)
+
+    @property
+    def first(self) -> LayerSpec:
+        """The spec of the first layer."""
+        return self.specs[0][1]
+
+    def of_layer(self, layer: str) -> LayerSpec | None:
+        """The spec of a layer, None where it is none of the group's."""
+        return self.by_layer.get(layer)
+
+    def mapped(self, change: Callable[[LayerSpec, str], LayerSpec], layer: str) -> UniformTypeSpecs:
+        """The group with every spec changed."""
+        return UniformTypeSpecs(self.block_size, tuple((name, change(spec, name)) for name, spec in self.specs))
+
+    def only(self, layers: Mapping[str, object]) -> UniformTypeSpecs:
+        """The group with those of its layers that are asked for."""
+        return self._replace(specs=tuple((layer, spec) for layer, spec in self.specs if layer in layers))
+
+    def page(self, unpadded: UnpaddedPage) -> int:
+        """Bytes of a block of all layers together."""
+        return sum(spec.page(unpadded) for _, spec in self.specs)
+
+    def request_blocks(self, load: Load) -> int:
+        """As many as the layer that needs most of them."""
+        return max(spec.request_blocks(load) for spec in dict.fromkeys(spec for _, spec in self.specs))
+
+    def grows(self, load: Load) -> bool:
+        """As its first layer."""
+        return self.first.grows(load)
+
+    def shards(self, load: Load) -> int:
+        """As its first layer."""
+        return self.first.shards(load)
