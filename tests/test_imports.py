@@ -44,6 +44,7 @@ ROOMS = [
     "installed",
     "releases.data",
     "document",
+    "hardware",
     "capture",
     "engine.refusal",
     "specs",

@@ -12,6 +12,7 @@ from kvinspect.api.specs import load_model, specs
 from kvinspect.document.checked import checked
 from kvinspect.document.numbers import counted
 from kvinspect.document.problem import DocumentError
+from kvinspect.hardware.gpus import Gpus
 from kvinspect.models.answer import SpecsAnswer, as_served, scheduler_defaults
 from kvinspect.models.arguments import argument, engine_arguments
 from kvinspect.models.config import Model
@@ -71,7 +72,7 @@ class ModelPlan(NamedTuple):
     def to_dict(self) -> dict[str, Any]:
         """The plan as JSON, with the memory's origin and the specs."""
         found = [stage.to_dict() for stage in self.stages]
-        return {**self.plan.to_dict(), "memory": self.memory._asdict(), "stages": found}
+        return {**self.plan.to_dict(), "memory": self.memory.to_dict(), "stages": found}
 
 
 @checked
@@ -106,6 +107,7 @@ def plan_model(
                 stage=stage,
             ),
             memory.gpu,
+            memory.gpu_name,
         )
         for stage in range(arguments.pipeline_parallel_size)
     )
@@ -121,6 +123,19 @@ class Budget(NamedTuple):
     available: str | None = None
     gpu: str | None = None
     weights: str | None = None
+    gpus: Gpus | None = None
+
+    @property
+    def size(self) -> int | None:
+        """Bytes of a GPU: those that are given, else those of the GPU that is named."""
+        if self.gpu is not None:
+            return parse_memory(self.gpu)
+        return None if self.gpus is None else self.gpus.gpu.memory
+
+    @property
+    def name(self) -> str:
+        """The name of the GPU, empty where none is given."""
+        return "" if self.gpus is None else self.gpus.gpu.name
 
 
 def memory_of(budget: Budget, arguments: Mapping[str, Any], folder: pathlib.Path | None) -> Memory:
@@ -129,20 +144,19 @@ def memory_of(budget: Budget, arguments: Mapping[str, Any], folder: pathlib.Path
     exact = None if written is None else parse_size(str(written))
     exact = exact if budget.available is None else parse_memory(budget.available)
     if exact is not None:
-        gpu = parse_memory(budget.gpu) if budget.gpu is not None else None
-        return Memory(exact, "given", gpu=gpu)
-    if budget.gpu is not None:
+        return Memory(exact, "given", gpu=budget.size, gpu_name=budget.name)
+    if budget.size is not None:
         return _estimate(budget, arguments, folder)
     if arguments.get("num_gpu_blocks_override") is not None:
         return Memory(0, "not asked for: the number of blocks is given")
     raise NoMemory(
         "how much memory is there for the cache? Give --available-kv-cache-memory 12.57GiB (the start-up log says it), "
-        "--kv-cache-memory-bytes, or --gpu-memory 80GiB for an estimate"
+        "--kv-cache-memory-bytes, or --gpu H100 or --gpu-memory 80GiB for an estimate"
     )
 
 
 def _estimate(budget: Budget, arguments: Mapping[str, Any], folder: pathlib.Path | None) -> Memory:
-    assert budget.gpu is not None
+    assert budget.size is not None
     if budget.weights is not None:
         weights: Weights | None = Weights(parse_memory(budget.weights), "as given")
     else:
@@ -156,7 +170,7 @@ def _estimate(budget: Budget, arguments: Mapping[str, Any], folder: pathlib.Path
     utilisation = arguments.get("gpu_memory_utilization")
     share = DEFAULT_UTILISATION if utilisation is None else parse_utilisation(utilisation)
     number = ranks.tensor_parallel_size * ranks.pipeline_parallel_size
-    return estimated(parse_memory(budget.gpu), share, weights, number)
+    return estimated(budget.size, share, weights, number)._replace(gpu_name=budget.name)
 
 
 def sweep(

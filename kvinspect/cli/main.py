@@ -29,6 +29,7 @@ COMMANDS = {
     "rule": "rule",
     "map": "draw",
     "capture": "capture",
+    "gpus": "gpus",
     "doctor": "doctor",
     "schema": "schema",
 }

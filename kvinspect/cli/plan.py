@@ -29,6 +29,7 @@ EXAMPLES = """\b
 Examples:
   kvinspect plan examples/models/qwen3-8b --available-kv-cache-memory 12.57GiB
   kvinspect plan examples/models/qwen3-8b -tp 4 --kv-cache-dtype fp8 --kv-cache-memory-bytes 20G -o plan.yaml
+  kvinspect plan examples/models/qwen3-8b --gpu 2xH100 --weights 16.4GB
   kvinspect plan examples/models/qwen3-8b --gpu-memory 80GiB --weights 16.4GB --sweep max_model_len=8k..128k
 
 Every flag of `vllm serve` is taken, --config FILE too; flags win over the file.
@@ -77,12 +78,16 @@ Sweeps = Annotated[
 def plan(
     words: Words = None,
     engine: Engine = None,
-    platform: Annotated[str, typer.Option(metavar="NAME", help="cuda, rocm, xpu or cpu.")] = "cuda",
+    platform: Annotated[str | None, typer.Option(metavar="NAME", help="cuda, rocm, xpu or cpu.")] = None,
     capability: Annotated[
         str | None, typer.Option("--device-capability", metavar="X.Y", help="For instance 9.0.")
     ] = None,
     available: Annotated[
         str | None, typer.Option("--available-kv-cache-memory", metavar="SIZE", help="Of each worker: 12.57GiB.")
+    ] = None,
+    gpus: Annotated[
+        str | None,
+        typer.Option("--gpu", metavar="NAME", help="H100, 2xH100, rtx4090, local; `kvinspect gpus` lists them."),
     ] = None,
     gpu: Annotated[str | None, typer.Option("--gpu-memory", metavar="SIZE", help="Of a GPU, for an estimate.")] = None,
     weights: Annotated[str | None, typer.Option(metavar="SIZE", help="Of all weights; absent: the folder's.")] = None,
@@ -105,15 +110,17 @@ def plan(
     """
     from kvinspect.api.plan_model import Budget, NoMemory
     from kvinspect.document.problem import DocumentError
+    from kvinspect.hardware.gpus import parse_gpus
     from kvinspect.models.hub import NotFound
 
     show = _Show(how or by_ending(output, ENDINGS, Kind.table), output, all_layers, quiet, color)
     try:
+        budget = Budget(available, gpu, weights, parse_gpus(gpus) if gpus is not None else None)
         if log is not None:
-            _only_of_a_log(show, sweep, (platform != "cuda", engine, capability, available, gpu, weights), words)
-            clean = _logged(log, words or [], engine, (platform, capability), Budget(available, gpu, weights), show)
+            _only_of_a_log(show, sweep, (platform, engine, capability, *budget), words)
+            clean = _logged(log, words or [], engine, (platform, capability), budget, show)
         else:
-            asked = _asked(words or [], engine, platform, capability, Budget(available, gpu, weights))
+            asked = _asked(words or [], engine, (platform, capability), budget)
             clean = _swept(asked, sweep, show) if sweep else _planned(asked, show)
     except DocumentError:
         raise
@@ -161,15 +168,18 @@ class _Asked(NamedTuple):
         return memory_of(self.budget, arguments, pathlib.Path(self.model).parent)
 
 
-def _asked(words: Sequence[str], engine: str | None, platform: str, capability: str | None, budget: Budget) -> _Asked:
+def _asked(words: Sequence[str], engine: str | None, device: tuple[str | None, str | None], budget: Budget) -> _Asked:
     """What the words name. Raises ValueError for a flag or a model that nobody knows."""
     from kvinspect.api.serve_command import read_command
+    from kvinspect.models.deployed import device_of, on_gpus
 
     command = read_command(unmarked(words), engine)
+    platform, capability = device_of(budget.gpus, *device)
     setting = {"engine": engine, "platform": platform, "device_capability": capability}
     if command.document is not None and (command.arguments or any(budget)):
         raise bad_call("a planning document says by itself what its arguments and its memory are")
-    return _Asked(command.model, command.document, command.arguments, budget, setting, command)
+    arguments = on_gpus(command.arguments, budget.gpus)
+    return _Asked(command.model, command.document, arguments, budget, setting, command)
 
 
 def _planned(asked: _Asked, show: _Show) -> bool:
@@ -301,7 +311,12 @@ def _drawn(answer: SweepAnswer, kind: Kind) -> str:
 
 
 def _logged(
-    name: str, words: Sequence[str], engine: str | None, device: tuple[str, str | None], budget: Budget, show: _Show
+    name: str,
+    words: Sequence[str],
+    engine: str | None,
+    device: tuple[str | None, str | None],
+    budget: Budget,
+    show: _Show,
 ) -> bool:
     """A log by itself, or beside the plan of the model that the words name, under the log's own release."""
     from kvinspect.api import plan_log as logs
@@ -311,7 +326,7 @@ def _logged(
     log = logs.read_log(name)
     answer = logs.LogAnswer(log)
     if words:
-        asked = _asked(words, engine or logs.release_in(log), *device, budget)
+        asked = _asked(words, engine or logs.release_in(log), device, budget)
         if asked.model is None:
             raise bad_call("a log is held against the plan of a model's config.json", "--log")
         model, arguments = asked.command.load(), asked.arguments
@@ -329,7 +344,7 @@ def _logged(
 
 
 def _only_of_a_log(
-    show: _Show, sweep: Sequence[str] | None, of_a_plan: Sequence[str | bool | None], words: Sequence[str] | None
+    show: _Show, sweep: Sequence[str] | None, of_a_plan: Sequence[object], words: Sequence[str] | None
 ) -> None:
     """Raises BadParameter for what a log has no use for, rather than leave it out unsaid."""
     if sweep:

@@ -72,6 +72,9 @@ MAX_COMMAND_WORDS = 5_000
 MAX_RANKS = 4_096
 """Ranks of a group; past it a number is taken for a slip."""
 
+MAX_GPU_WORD = 100
+"""Characters of what --gpu says."""
+
 MAX_STAGES = 256
 """Pipeline stages, each of which is planned by itself."""
 

@@ -151,11 +151,12 @@ def scheduler_defaults(setting: Setting) -> tuple[int, int]:
     return batched, seqs if arguments.max_num_seqs else min(seqs, batched)
 
 
-def as_served(answer: SpecsAnswer, gpu: int | None = None) -> SpecsAnswer:
+def as_served(answer: SpecsAnswer, gpu: int | None = None, name: str = "") -> SpecsAnswer:
     """The answer with the batches that `vllm serve` takes by default on a GPU of `gpu` bytes, or on the usual one."""
     setting = answer.setting
     memory = USUAL_MEMORY.get(setting.capability or "", 0) << 30 if gpu is None else gpu
-    batched, seqs = server_defaults(setting.rules, memory, "a100" if setting.capability == "8.0" else "")
+    name = name or ("a100" if setting.capability == "8.0" else "")
+    batched, seqs = server_defaults(setting.rules, memory, name, setting.capability)
     served = setting._replace(default_batched_tokens=batched, default_seqs=seqs)
     return answer._replace(specs=answer.specs._replace(setting=served))
 
@@ -164,14 +165,16 @@ USUAL_MEMORY = {"8.0": 80, "9.0": 80, "9.4": 192, "9.5": 288, "10.0": 180, "10.3
 """Compute capability → GiB of the GPU that serves models with it; others have less than the least that matters."""
 
 
-def server_defaults(rules: ModelRules, memory: int, device_name: str = "") -> tuple[int, int]:
+def server_defaults(
+    rules: ModelRules, memory: int, device_name: str = "", capability: str | None = None
+) -> tuple[int, int]:
     """(tokens, sequences) of a batch that `vllm serve` takes on a GPU of so many bytes (`get_batch_defaults`).
 
     >>> rules = ModelRules()
     >>> server_defaults(rules, 80 << 30), server_defaults(rules, 80 << 30, "A100"), server_defaults(rules, 0)
     ((8192, 1024), (2048, 256), (2048, 256))
     """
-    small = "a100" in device_name.lower()
+    small = "a100" in device_name.lower() or capability in rules.small_capabilities
     for least, batched in rules.server_sizes:
         if memory >= least << 30 and not (small and least < SURELY_LARGE):
             return batched, 1024

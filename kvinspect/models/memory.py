@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from fractions import Fraction
 from math import ceil, nan
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from kvinspect.document.numbers import counted
 from kvinspect.models.weights import Weights
@@ -28,7 +28,14 @@ class Memory(NamedTuple):
     how: str
     exact: bool = True
     gpu: int | None = None
-    """Bytes of the GPU, where somebody says."""
+    """Bytes of the GPU, where they are given."""
+    gpu_name: str = ""
+    """Its name, where it is given; `vllm serve` looks for some in it."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON writes it; a GPU's name is there where it is known."""
+        found = self._asdict()
+        return found if self.gpu_name else {key: value for key, value in found.items() if key != "gpu_name"}
 
 
 def parse_size(text: str) -> int:

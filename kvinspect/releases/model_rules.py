@@ -33,6 +33,8 @@ class ModelRules(NamedTuple):
     """Whether layers of transformers' models are named after their modules, not by their number."""
     server_sizes: tuple[tuple[int, int], ...] = ((70, 8192),)
     """(GiB of a GPU from which it holds, max_num_batched_tokens of `vllm serve`), the largest first."""
+    small_capabilities: tuple[str, ...] = ()
+    """Compute capabilities of GPUs with much memory that `vllm serve` treats as small ones: GB10."""
     hybrids_cache_prefixes: bool = False
     """Whether models with state-space layers cache prefixes where nobody says."""
     states_cache_all: bool = True

@@ -37,6 +37,7 @@ RELEASE = _BEFORE.but(
         names_of_modules=True,
         states_checkpoint=True,
         intervals_of_qwen3_next=True,
+        small_capabilities=("12.1",),
         exaone_moe_windows=("sliding_windows", "sliding_window"),
     ),
 )

@@ -1,0 +1,44 @@
+"""`kvinspect gpus`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, NamedTuple
+
+import typer
+
+from kvinspect.cli.options import AnyFormat, Coloured, Debug, Output
+from kvinspect.cli.output import Color, Format, Report
+
+EXAMPLES = """\b
+Examples:
+  kvinspect gpus
+  kvinspect gpus h100
+"""
+
+
+class Listed(NamedTuple):
+    """GPUs, as an answer."""
+
+    gpus: tuple[Any, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON writes them."""
+        return {"gpus": [gpu.to_dict() for gpu in self.gpus]}
+
+
+def gpus(
+    word: Annotated[str, typer.Argument(metavar="[WORD]", help="List only GPUs whose name has this word.")] = "",
+    how: AnyFormat = Format.table,
+    output: Output = None,
+    color: Coloured = Color.auto,
+    debug: Debug = False,
+) -> None:
+    """The GPUs that `plan --gpu` knows by name: memory, platform, compute capability, and where each is from."""
+    from kvinspect.hardware.gpus import known_gpus
+    from kvinspect.report.gpus import page
+
+    wanted = word.lower().replace(" ", "")
+    found = tuple(
+        gpu for gpu in known_gpus() if any(wanted in name.lower().replace(" ", "") for name in (gpu.name, *gpu.aliases))
+    )
+    Report([Listed(found)], lambda answer: page(answer.gpus)).emit(how, output, color)

@@ -1,0 +1,29 @@
+"""The GPUs that kvinspect knows, as a page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kvinspect.hardware.gpus import Gpu
+from kvinspect.report.page import Heading, Page, Paragraph, Span, Table, cell, spans
+
+COLUMNS = ("GPU", "memory", "platform", "capability", "also", "memory from")
+
+
+def page(gpus: Sequence[Gpu]) -> Page:
+    """A table of GPUs."""
+    heading = Heading(spans(Span("GPUs", "strong")))
+    hint = "As many of them as --gpu says become --tensor-parallel-size: --gpu 2xH100. --gpu local asks the driver."
+    return Page((heading, Table(COLUMNS, tuple(_row(gpu) for gpu in gpus)), Paragraph(spans(hint))))
+
+
+def _row(gpu: Gpu) -> tuple[tuple[tuple[Span, ...], ...], ...]:
+    memory = [f"{gpu.gib:.2f} GiB", "shared with the host"] if gpu.unified else [f"{gpu.gib:.2f} GiB"]
+    return (
+        cell(Span(gpu.name, "strong")),
+        cell(*memory),
+        cell(gpu.platform),
+        cell(gpu.gfx or gpu.capability),
+        cell(*(gpu.aliases or ("",))),
+        cell(gpu.source),
+    )
