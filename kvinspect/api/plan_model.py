@@ -6,7 +6,7 @@ import pathlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from kvinspect.api.asking import load
+from kvinspect.api.asking import load, release_of
 from kvinspect.api.plan import plan
 from kvinspect.api.specs import load_model, specs
 from kvinspect.document.checked import checked
@@ -16,10 +16,11 @@ from kvinspect.hardware.gpus import Gpus
 from kvinspect.models.answer import SpecsAnswer, as_served, scheduler_defaults
 from kvinspect.models.arguments import argument, engine_arguments
 from kvinspect.models.config import Model
+from kvinspect.models.duties import environment, not_modelled
 from kvinspect.models.memory import DEFAULT_UTILISATION, Memory, estimated, parse_memory, parse_size, parse_utilisation
 from kvinspect.models.stages import planning_document
 from kvinspect.models.weights import Weights, weights_of
-from kvinspect.planning.answer import BackendChoice, ModelOrigin, PlanAnswer
+from kvinspect.planning.answer import BackendChoice, ModelOrigin, NotModelled, PlanAnswer
 from kvinspect.planning.axes import Axis, points
 from kvinspect.planning.sweep import Point, SweepAnswer, impossible, point_of
 from kvinspect.releases import lookup
@@ -84,10 +85,12 @@ def plan_model(
     platform: str = "cuda",
     device_capability: str | None = None,
     engine_args: Mapping[str, Any] | None = None,
+    env: Mapping[str, str] | None = None,
 ) -> ModelPlan:
     """The plan of a model under engine arguments named as vLLM's, with `memory` bytes for the cache of each worker.
 
-    Batches are those that `vllm serve` takes where the arguments do not say; Python's `LLM` takes larger ones.
+    `env` is vLLM's environment variables; those of this process are not read. Batches are those that `vllm serve` takes
+    where the arguments do not say; Python's `LLM` takes larger ones.
 
     Raises DocumentError where the config.json or an argument cannot be used, or the architecture is not known.
     """
@@ -96,6 +99,8 @@ def plan_model(
     written = engine_args if isinstance(engine_args, Mapping) else {}
     loaded = loaded.overridden(argument(written, "hf_overrides"))
     arguments = engine_arguments(engine_args)
+    version = lookup.number(release_of(engine)[1].version)
+    variables = environment(env or {}, version)
     stages = tuple(
         as_served(
             specs(
@@ -114,7 +119,10 @@ def plan_model(
     found = plan(load(planning_document(stages, memory.size, written), loaded.name))
     # The document in between names the release that was chosen before it.
     setting = found.setting._replace(engine_source=lookup.chosen(engine, None)[2])
-    return ModelPlan(stages, memory, found._replace(setting=setting))
+    left_out = not_modelled(written, variables, version, memory.how != "given")
+    drafts = dict.fromkeys(stage.specs.left_out for stage in stages if stage.specs.left_out)
+    noted = (*(NotModelled("--speculative-config", what, True) for what in drafts), *left_out)
+    return ModelPlan(stages, memory, found._replace(setting=setting, not_modelled=noted))
 
 
 class Budget(NamedTuple):
@@ -182,6 +190,7 @@ def sweep(
     platform: str = "cuda",
     device_capability: str | None = None,
     engine_args: Mapping[str, Any] | None = None,
+    env: Mapping[str, str] | None = None,
     progress: Progress | None = None,
 ) -> SweepAnswer:
     """The plans of a model at every combination of the axes' values; `memory` says what each set of arguments has.
@@ -190,9 +199,10 @@ def sweep(
     """
     wanted = points(axes)
     loaded = model if isinstance(model, Model) else load_model(model)
-    device: Any = {"engine": engine, "platform": platform, "device_capability": device_capability}
+    device: Any = {"engine": engine, "platform": platform, "device_capability": device_capability, "env": env}
     found: list[Point] = []
     errors: list[ValueError] = []
+    left_out: dict[NotModelled, None] = {}
     setting = None
     for done, values in enumerate(wanted):
         arguments = {**(engine_args or {}), **values}
@@ -200,6 +210,7 @@ def sweep(
             has = memory(arguments)
             answer = plan_model(loaded, has, engine_args=arguments, **device)
             setting = answer.plan.setting
+            left_out.update(dict.fromkeys(answer.plan.not_modelled))
             found.append(point_of(values, answer.plan, has.size, has.how))
         except ValueError as error:
             errors.append(error)
@@ -208,7 +219,7 @@ def sweep(
             progress(done + 1, len(wanted))
     if setting is None:
         raise _all_of(errors)
-    return SweepAnswer(setting, tuple(axes), tuple(found))
+    return SweepAnswer(setting, tuple(axes), tuple(found), tuple(left_out))
 
 
 def _all_of(errors: Sequence[ValueError]) -> ValueError:

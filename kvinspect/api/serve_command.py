@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pathlib
+import re
 from collections.abc import Mapping, Sequence
+from itertools import takewhile
 from typing import Any, NamedTuple
 
 from kvinspect.api.asking import release_of
@@ -41,6 +43,8 @@ class ServeCommand(NamedTuple):
     """Arguments that flags set."""
     inside: pathlib.Path | None = None
     """The folder of the file that names the model, None where the call does."""
+    env: Mapping[str, str] = {}
+    """Variables that stand before the command."""
 
     def load(self) -> Model:
         """The model. Raises DocumentError, which quotes nothing from outside the folder of a file that names it."""
@@ -67,7 +71,20 @@ def read_command(words: Sequence[str], engine: str | None) -> ServeCommand:
     where the model is not there, DocumentError where a file cannot be read.
     """
     known = flags.read(release_of(engine)[1].version)
+    before = list(takewhile(_is_variable, words))
+    env = dict(word.split("=", 1) for word in before)
+    words = words[len(before) :]
     rest = list(words[2:] if tuple(words[:2]) == ("vllm", "serve") else words)
+    return _read(rest, known)._replace(env=env)
+
+
+def _is_variable(word: str) -> bool:
+    """Whether a word sets a variable, as a shell has it before a command."""
+    return re.match(r"[A-Za-z_][A-Za-z0-9_]{0,99}=", word) is not None
+
+
+def _read(rest: Sequence[str], known: Flags) -> ServeCommand:
+    """The command behind its variables."""
     command = read_words(rest, known)
     arguments = dict(command.arguments)
     by_flag = frozenset(arguments)

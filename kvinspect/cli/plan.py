@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from kvinspect.cli.exits import CLEAN, FINDINGS, bad_call, say
+from kvinspect.cli.exits import CLEAN, FINDINGS, INPUT, bad_call, say
 from kvinspect.cli.options import AllLayers, Coloured, Debug, Engine, Output, Quiet
 from kvinspect.cli.output import Color, Format, Report, by_ending, write, write_drawing, write_together
 from kvinspect.cli.serve_words import unmarked
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from kvinspect.api.serve_command import ServeCommand
     from kvinspect.document.document import Document
     from kvinspect.models.memory import Memory
-    from kvinspect.planning.answer import PlanAnswer
+    from kvinspect.planning.answer import NotModelled, PlanAnswer
     from kvinspect.planning.sweep import SweepAnswer
 
 EXAMPLES = """\b
@@ -92,6 +92,11 @@ def plan(
     gpu: Annotated[str | None, typer.Option("--gpu-memory", metavar="SIZE", help="Of a GPU, for an estimate.")] = None,
     weights: Annotated[str | None, typer.Option(metavar="SIZE", help="Of all weights; absent: the folder's.")] = None,
     sweep: Sweeps = None,
+    env: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=VALUE", help="A variable of vLLM's environment. Repeatable; one's own is not read."),
+    ] = None,
+    strict: Annotated[bool, typer.Option(help="End with 2 where something given is not modelled.")] = False,
     log: Annotated[
         str | None,
         typer.Option(metavar="FILE", help="A start-up log to explain and compare; - for stdin."),
@@ -113,20 +118,20 @@ def plan(
     from kvinspect.hardware.gpus import parse_gpus
     from kvinspect.models.hub import NotFound
 
-    show = _Show(how or by_ending(output, ENDINGS, Kind.table), output, all_layers, quiet, color)
+    show = _Show(how or by_ending(output, ENDINGS, Kind.table), output, all_layers, quiet, color, strict)
     try:
         budget = Budget(available, gpu, weights, parse_gpus(gpus) if gpus is not None else None)
         if log is not None:
             _only_of_a_log(show, sweep, (platform, engine, capability, *budget), words)
-            clean = _logged(log, words or [], engine, (platform, capability), budget, show)
+            code = _logged(log, words or [], engine, (platform, capability), env, budget, show)
         else:
-            asked = _asked(words or [], engine, (platform, capability), budget)
-            clean = _swept(asked, sweep, show) if sweep else _planned(asked, show)
+            asked = _asked(words or [], engine, (platform, capability), env, budget)
+            code = _swept(asked, sweep, show) if sweep else _planned(asked, show)
     except DocumentError:
         raise
     except (NoMemory, NotFound, ValueError) as error:
         raise bad_call(str(error)) from None
-    raise typer.Exit(CLEAN if clean else FINDINGS)
+    raise typer.Exit(code)
 
 
 class _Show(NamedTuple):
@@ -137,6 +142,13 @@ class _Show(NamedTuple):
     all_layers: bool
     quiet: bool
     color: Color
+    strict: bool = False
+
+    def code(self, clean: bool, not_modelled: Sequence[NotModelled]) -> int:
+        """The exit code of an answer: a strict call can be told nothing where something is left out."""
+        if not clean:
+            return FINDINGS
+        return INPUT if self.strict and not_modelled else CLEAN
 
 
 class _Asked(NamedTuple):
@@ -147,7 +159,7 @@ class _Asked(NamedTuple):
     arguments: Mapping[str, Any]
     budget: Budget
     setting: Mapping[str, Any]
-    """Release, platform and capability, as the API takes them."""
+    """Release, platform, capability and variables, as the API takes them."""
     command: ServeCommand
 
     @contextmanager
@@ -168,21 +180,36 @@ class _Asked(NamedTuple):
         return memory_of(self.budget, arguments, pathlib.Path(self.model).parent)
 
 
-def _asked(words: Sequence[str], engine: str | None, device: tuple[str | None, str | None], budget: Budget) -> _Asked:
+def _asked(
+    words: Sequence[str],
+    engine: str | None,
+    device: tuple[str | None, str | None],
+    env: Sequence[str] | None,
+    budget: Budget,
+) -> _Asked:
     """What the words name. Raises ValueError for a flag or a model that nobody knows."""
     from kvinspect.api.serve_command import read_command
     from kvinspect.models.deployed import device_of, on_gpus
 
     command = read_command(unmarked(words), engine)
     platform, capability = device_of(budget.gpus, *device)
-    setting = {"engine": engine, "platform": platform, "device_capability": capability}
-    if command.document is not None and (command.arguments or any(budget)):
+    variables = {**command.env, **_variables(env or [])}
+    setting = {"engine": engine, "platform": platform, "device_capability": capability, "env": variables}
+    if command.document is not None and (command.arguments or any(budget) or variables):
         raise bad_call("a planning document says by itself what its arguments and its memory are")
     arguments = on_gpus(command.arguments, budget.gpus)
     return _Asked(command.model, command.document, arguments, budget, setting, command)
 
 
-def _planned(asked: _Asked, show: _Show) -> bool:
+def _variables(given: Sequence[str]) -> dict[str, str]:
+    """The variables of `--env`, later ones winning."""
+    for one in given:
+        if not one.partition("=")[0] or "=" not in one:
+            raise bad_call(f"expected NAME=VALUE, found {one!r}", "--env")
+    return dict(one.split("=", 1) for one in given)
+
+
+def _planned(asked: _Asked, show: _Show) -> int:
     from kvinspect.api import plan as documents
     from kvinspect.api import plan_model as models
 
@@ -190,12 +217,12 @@ def _planned(asked: _Asked, show: _Show) -> bool:
         assert asked.document is not None
         answer = documents.plan(asked.document, engine=asked.setting["engine"])
         _print(answer, None, show)
-        return answer.clean
+        return show.code(answer.clean, answer.not_modelled)
     with asked.places():
         has = asked.memory(asked.arguments)
         found = models.plan_model(asked.command.load(), has, engine_args=asked.arguments, **asked.setting)
     _print(found.plan, found, show)
-    return found.clean
+    return show.code(found.clean, found.plan.not_modelled)
 
 
 def _print(answer: PlanAnswer, model: ModelPlan | None, show: _Show) -> None:
@@ -262,7 +289,7 @@ def _wrote(name: str | None, what: str, show: _Show) -> None:
         say(f"wrote {safe(str(name))}: {what}")
 
 
-def _swept(asked: _Asked, sweeps: Sequence[str], show: _Show) -> bool:
+def _swept(asked: _Asked, sweeps: Sequence[str], show: _Show) -> int:
     from kvinspect.api import plan_model as models
     from kvinspect.cli.progress import step_bar
     from kvinspect.planning.axes import axis
@@ -279,7 +306,7 @@ def _swept(asked: _Asked, sweeps: Sequence[str], show: _Show) -> bool:
             **asked.setting,
         )
     _print_sweep(answer, show)
-    return answer.clean
+    return show.code(answer.clean, answer.not_modelled)
 
 
 def _print_sweep(answer: SweepAnswer, show: _Show) -> None:
@@ -315,9 +342,10 @@ def _logged(
     words: Sequence[str],
     engine: str | None,
     device: tuple[str | None, str | None],
+    env: Sequence[str] | None,
     budget: Budget,
     show: _Show,
-) -> bool:
+) -> int:
     """A log by itself, or beside the plan of the model that the words name, under the log's own release."""
     from kvinspect.api import plan_log as logs
     from kvinspect.api import plan_model as models
@@ -326,7 +354,7 @@ def _logged(
     log = logs.read_log(name)
     answer = logs.LogAnswer(log)
     if words:
-        asked = _asked(words, engine or logs.release_in(log), device, budget)
+        asked = _asked(words, engine or logs.release_in(log), device, env, budget)
         if asked.model is None:
             raise bad_call("a log is held against the plan of a model's config.json", "--log")
         model, arguments = asked.command.load(), asked.arguments
@@ -340,7 +368,7 @@ def _logged(
         planned, memory = (answer.plan.plan, answer.plan.memory.how) if answer.plan else (None, "")
         shown = Report([answer], lambda _: report.compared_page(answer.log, planned, memory, answer.rows))
         shown.emit(Format(show.kind.value), show.output, show.color)
-    return answer.clean
+    return show.code(answer.clean, answer.plan.plan.not_modelled if answer.plan else ())
 
 
 def _only_of_a_log(

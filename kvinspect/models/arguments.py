@@ -12,6 +12,7 @@ from typing import Any
 from kvinspect.document.limits import MAX_INT, MAX_RANKS, MAX_STAGES
 from kvinspect.document.numbers import human_number
 from kvinspect.document.problem import DocumentError, Problem, nearest, shown
+from kvinspect.models import nested
 from kvinspect.models.given import SOURCE, unusable
 from kvinspect.releases.data import catalogue, flags
 
@@ -152,8 +153,8 @@ def _level(value: Any) -> bool:
 
 def _flattened(named: dict[str, Any]) -> dict[str, Any]:
     """What stands in nested configurations as arguments of their own."""
-    speculative, attention = named.get("speculative_config"), named.get("attention_config")
-    if isinstance(speculative, Mapping):
+    speculative, attention = nested.speculative(named), named.get("attention_config")
+    if speculative is not None:
         keys = ("num_speculative_tokens", "speculative_method", "draft_model")
         for name, key in zip(keys, ("num_speculative_tokens", "method", "model"), strict=True):
             if speculative.get(key) is not None:

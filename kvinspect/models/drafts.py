@@ -63,8 +63,8 @@ def left_out(here: Here) -> str:
         return ""
     if method in READ and is_readable(name):
         return ""
-    why = "it is no folder here" if method in READ else f"kvinspect does not know {method} drafts"
-    return f"the layers of the draft model {name or method} are left out: {why}"
+    why = "which is no folder here" if method in READ else "of a kind that kvinspect does not know"
+    return f"the layers of the {method.replace('_', ' ')}{'' if 'draft' in method else ' draft'} {name or ''}, {why}"
 
 
 def is_readable(name: str | None) -> bool:

@@ -44,6 +44,8 @@ class Specs(NamedTuple):
     """KV-sharing layer → the layer whose cache it uses."""
     no_cache: tuple[str, ...]
     """Layers that attend without a cache."""
+    left_out: str = ""
+    """What of a draft has no layers here."""
 
 
 def make_specs(model: Model, setting: Setting, stage: int = 0) -> Specs:
@@ -59,8 +61,6 @@ def make_specs(model: Model, setting: Setting, stage: int = 0) -> Specs:
     used = dict.fromkeys(chosen[layer.name].backend for layer in layers if not isinstance(layer, State))
     states = [layer for layer in everywhere if isinstance(layer, State)]
     sizes = blocks(setting, [chooser.backend(name) for name in used], states)
-    if note := left_out(here):
-        sizes = sizes._replace(steps=(*sizes.steps, note))
     make = _Maker(model, setting, chooser, sizes, bool(states) and all(state.checkpoint for state in states))
     shared = {
         layer.name: layer.kv_sharing_target
@@ -69,7 +69,8 @@ def make_specs(model: Model, setting: Setting, stage: int = 0) -> Specs:
     }
     without = tuple(sorted(layer.name for layer in layers if _has_no_cache(layer)))
     cached = (layer for layer in layers if layer.name not in shared and layer.name not in without)
-    return Specs(setting, sizes, tuple(make.cache(layer, chosen[layer.name]) for layer in cached), shared, without)
+    made = tuple(make.cache(layer, chosen[layer.name]) for layer in cached)
+    return Specs(setting, sizes, made, shared, without, left_out(here))
 
 
 def _counted(layers: Iterator[Layer], model: Model) -> tuple[Layer, ...]:

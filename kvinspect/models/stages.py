@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
+from kvinspect.models import nested
 from kvinspect.models.answer import SpecsAnswer
 from kvinspect.models.arguments import EngineArguments
 from kvinspect.models.config import Model
@@ -73,13 +74,13 @@ def _in_runs(specs: Mapping[str, Any]) -> dict[str, Any]:
 
 def _written(engine_args: Mapping[str, Any]) -> dict[str, Any]:
     """What of the user's arguments a document has keys of its own for."""
-    compilation, speculative = engine_args.get("compilation_config"), engine_args.get("speculative_config")
+    compilation, speculative = nested.compilation(engine_args), nested.speculative(engine_args)
     found: dict[str, Any] = {}
-    if isinstance(compilation, Mapping):
+    if compilation is not None:
         found["compilation_config"] = {key: compilation[key] for key in COMPILATION if key in compilation}
     if engine_args.get("enforce_eager") is True:
         found["compilation_config"] = {"mode": "NONE", "cudagraph_mode": "NONE"}
-    if isinstance(speculative, Mapping) and speculative.get("num_speculative_tokens"):
+    if speculative is not None and speculative.get("num_speculative_tokens"):
         found["speculative_config"] = {
             key: speculative[key] for key in ("num_speculative_tokens", "method") if key in speculative
         }

@@ -83,6 +83,21 @@ class ModelOrigin(NamedTuple):
     """How the block size came about and what was left out, in sentences."""
 
 
+class NotModelled(NamedTuple):
+    """A flag, variable or part of the model that touches the cache and that the numbers leave out.
+
+    What is left out makes the cache smaller where `at_most`; elsewhere the numbers may lie on either side.
+    """
+
+    name: str
+    what: str
+    at_most: bool = False
+
+    def to_dict(self) -> dict[str, Any]:
+        """What is left out, as JSON has it."""
+        return {"name": self.name, "what": self.what}
+
+
 class PlanAnswer(NamedTuple):
     """What a release's planner makes of the specs and the memory of a deployment."""
 
@@ -99,6 +114,8 @@ class PlanAnswer(NamedTuple):
     """The layout in force, where the release has one for the whole cache."""
     planning: Mapping[str, Any] = {}
     """The planning document as it was written."""
+    not_modelled: tuple[NotModelled, ...] = ()
+    """What was given and is not in the numbers."""
 
     @property
     def clean(self) -> bool:
@@ -147,6 +164,7 @@ class PlanAnswer(NamedTuple):
             "schema_version": SCHEMA_VERSION,
             **self.setting.to_dict(),
             **({"kv_cache_layout": self.layout.layout.name} if self.layout else {}),
+            "not_modelled": [one.to_dict() for one in self.not_modelled],
             "num_blocks": self.num_blocks if fine else None,
             "num_tokens": found.num_tokens if found else None,
             "pool_tokens": found.pool_tokens if found else None,

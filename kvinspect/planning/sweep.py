@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from kvinspect.document.problem import DocumentError, Problem, path_text
 from kvinspect.engine.answer import SCHEMA_VERSION, Setting
-from kvinspect.planning.answer import PlanAnswer
+from kvinspect.planning.answer import NotModelled, PlanAnswer
 from kvinspect.planning.axes import Axis
 
 
@@ -75,6 +75,8 @@ class SweepAnswer(NamedTuple):
     setting: Setting
     axes: tuple[Axis, ...]
     points: tuple[Point, ...]
+    not_modelled: tuple[NotModelled, ...] = ()
+    """What was given and is in none of the numbers, or not in all of them."""
 
     @property
     def clean(self) -> bool:
@@ -99,5 +101,6 @@ class SweepAnswer(NamedTuple):
             **setting,
             "memory": self.memory,
             "axes": {axis.name: list(axis.values) for axis in self.axes},
+            "not_modelled": [one.to_dict() for one in self.not_modelled],
             "points": [point.to_dict() for point in self.points],
         }

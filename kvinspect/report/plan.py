@@ -55,7 +55,12 @@ def _title(answer: PlanAnswer) -> Spans:
 def _outcome(answer: PlanAnswer) -> Spans:
     if answer.refusal is not None:
         return spans(Span("✗ refused", "bad"))
-    return spans(Span(f"✓ {counted(answer.num_blocks or 0, 'block', ',')}", "good"))
+    blocks = counted(answer.num_blocks or 0, "block", ",")
+    if not answer.not_modelled:
+        return spans(Span(f"✓ {blocks}", "good"))
+    sign = "≤" if all(one.at_most for one in answer.not_modelled) else "≈"
+    what = "; ".join(dict.fromkeys(one.what for one in answer.not_modelled))
+    return spans(Span(f"{sign} {blocks} (not counted: {what})", "changed"))
 
 
 def refused(answer: PlanAnswer) -> Iterable[Block]:

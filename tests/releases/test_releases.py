@@ -15,7 +15,7 @@ from kvinspect.releases.data import catalogue
 from kvinspect.releases.data.catalogue import versions
 
 ROOM = pathlib.Path(kvinspect.__file__).parent / "releases"
-DATA = {"catalogue.json", "flags.json", "runners.json", "architectures.json"}
+DATA = {"catalogue.json", "flags.json", "runners.json", "architectures.json", "inputs.json"}
 
 
 @pytest.mark.parametrize("version", versions())

@@ -31,6 +31,8 @@ def page(answer: SweepAnswer) -> Page:
     if len(notes) > NOTES:
         more = counted(len(notes) - NOTES, "more reason", ",")
         blocks.append(Paragraph(spans(f"{more}; --format json has all of them.")))
+    for left in answer.not_modelled:
+        blocks.append(Item("!", spans(Span(left.name, "changed"), f" not counted: {left.what}.")))
     blocks.append(Paragraph(spans(Span(f"Memory for the cache of a worker: {_memory(answer)}.", "dim"))))
     return Page(tuple(blocks))
 

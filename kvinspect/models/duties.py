@@ -1,0 +1,52 @@
+"""What of a call is not modelled: the flags, keys and variables that touch the cache, the graphs or start-up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from kvinspect.document.problem import DocumentError, Problem, nearest
+from kvinspect.planning.answer import NotModelled
+from kvinspect.releases.data import duties
+
+SOURCE = "<environment>"
+"""What the variables of a call are called in messages."""
+
+
+def not_modelled(
+    written: Mapping[str, Any], variables: Mapping[str, str], version: str, estimated: bool
+) -> tuple[NotModelled, ...]:
+    """What touches the cache and is left out, a name at a time; `estimated` where memory is not given but estimated."""
+    known = duties.read(version)
+    found = []
+    for room, name, shown, value in _names(written, variables):
+        duty = known[room].get(name)
+        if duty is not None and duty.touches(value) and (estimated or not duty.estimate):
+            found.append(NotModelled(shown, duty.says))
+    return tuple(found)
+
+
+def _names(written: Mapping[str, Any], variables: Mapping[str, str]) -> Iterator[tuple[str, str, str, Any]]:
+    """(room, name in it, name as the user writes it, value) of all that is given."""
+    for name, value in written.items():
+        flag = str(name).replace("_", "-")
+        yield duties.FLAGS, flag, f"--{flag}", value
+        if isinstance(value, Mapping):
+            for key, inner in value.items():
+                yield duties.KEYS, f"{flag}.{key}", f"--{flag}.{key}", inner
+    for name, value in variables.items():
+        yield duties.VARIABLES, name, name, value
+
+
+def environment(given: Mapping[str, str], version: str) -> Mapping[str, str]:
+    """The variables of a call. Raises DocumentError for one of vLLM's that the release does not read."""
+    known = duties.names(version)[duties.VARIABLES]
+    problems = [
+        Problem((name,), message=f"is no variable of vLLM {version}", nearest=nearest(name, known), source=SOURCE,
+                kind="unknown-key")
+        for name in given
+        if name.startswith("VLLM_") and name not in known
+    ]  # fmt: skip
+    if problems:
+        raise DocumentError(problems)
+    return given

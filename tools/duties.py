@@ -1,0 +1,57 @@
+"""Write `docs/flags.md`: what kvinspect does with each flag, variable and key, from `releases/data/duties.json`.
+
+python tools/duties.py docs/flags.md
+"""
+
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent))
+
+from kvinspect.releases.data import catalogue, duties
+
+HEAD = """# Flags and variables
+
+Each flag of `vllm serve`, each environment variable and each key of a JSON flag is in one of three classes: it decides
+something that kvinspect models; it touches neither cache, layout, graphs nor start-up, and is let pass; or it touches
+them and is **not modelled**. What is not modelled is said in the verdict, as `≈ 4,096 blocks (not counted: …)`, in
+`not_modelled` of the JSON answer, and ends with 2 under `--strict`. A `✓` means that everything given counts.
+
+Variables are given with `--env NAME=VALUE` or before a pasted command; those of kvinspect's own process are not read.
+
+This page is written by `tools/duties.py` from `kvinspect/releases/data/duties.json`.
+"""
+
+ROOMS = {duties.FLAGS: "Flags", duties.VARIABLES: "Variables", duties.KEYS: "Keys of JSON flags"}
+
+
+def page():
+    """The page, with a table of what is not modelled and the two lists for each room."""
+    newest = duties.read(catalogue.versions()[-1])
+    return "\n".join([HEAD, *(line for room, title in ROOMS.items() for line in section(title, room, newest[room]))])
+
+
+def section(title, room, rows):
+    yield f"## {title}\n"
+    dash = "--" if room != duties.VARIABLES else ""
+    yield "| not modelled | what is not counted | when |\n|---|---|---|"
+    for name, duty in sorted(rows.items()):
+        if duty.kind == duties.NOT_MODELLED:
+            yield f"| `{dash}{name}` | {duty.says} | {when(duty)} |"
+    for kind, words in ((duties.MODELLED, "Modelled"), (duties.ACCEPTED, "Let pass")):
+        named = [f"`{dash}{name}`" for name, duty in sorted(rows.items()) if duty.kind == kind]
+        if named:
+            yield f"\n{words}: {', '.join(named)}."
+    yield ""
+
+
+def when(duty):
+    words = [" or ".join(map(str, duty.only))] if duty.only else []
+    values = [str(value) for value in duty.unless if value != ""]
+    words += [f"other than {' or '.join(values)}"] if values else []
+    words += ["memory is estimated"] if duty.estimate else []
+    return ", ".join(words)
+
+
+if __name__ == "__main__":
+    pathlib.Path(sys.argv[1]).write_text(page(), encoding="utf-8")
