@@ -36,6 +36,8 @@ class Facts(NamedTuple):
     quant_modes: tuple[str, ...]
     block_multiple: dict[str, int]
     """Backend → a number of tokens whose multiples all its kernels take."""
+    own_dtypes: dict[str, tuple[str, ...]]
+    """Backend that takes no plain cache → the cache dtypes that it takes."""
     absent: dict[str, frozenset[str]]
     """Backend → platforms where it cannot be imported."""
     standardised: bool
@@ -61,6 +63,7 @@ def facts(version):
         cache_dtypes=tuple(data["cache_dtypes"]),
         quant_modes=tuple(data["kv_quant_modes"]),
         block_multiple={name: _block_multiple(entry) for name, entry in attention.items()},
+        own_dtypes={name: dtypes for name, entry in attention.items() if (dtypes := _own_dtypes(entry))},
         absent={name: frozenset(entry.get("not_importable_on", ())) for name, entry in there.items()},
         standardised=any("supported_kv_cache_layouts" in entry for entry in attention.values()),
     )
@@ -69,3 +72,9 @@ def facts(version):
 def _block_multiple(entry):
     sizes = choose(entry.get("supported_kernel_block_sizes"), {}) or [1]
     return min(int(str(size).removesuffix("n")) for size in sizes)
+
+
+def _own_dtypes(entry):
+    dtypes = entry.get("supported_kv_cache_dtypes") or []
+    plain = isinstance(dtypes, dict) or entry.get("is_mla") or {"auto", "bfloat16"} & {*dtypes}
+    return () if plain else tuple(dtypes)

@@ -65,10 +65,12 @@ def compared(release, command, count, number, places=EVERYWHERE, shrink=True):
 
 
 def draw(documents, count, number):
-    """As many documents as are asked for, or as there are."""
-    drawn = []
-    _given(documents, count, number, [Phase.generate], drawn.append)
-    return drawn
+    """As many documents as are asked for, or as there are; one that is drawn twice is there once."""
+    drawn = {}
+    _given(
+        documents, count, number, [Phase.generate], lambda document: drawn.setdefault(json.dumps(document), document)
+    )
+    return list(drawn.values())
 
 
 def shrunk(documents, count, number, difference):

@@ -42,6 +42,21 @@ def test_most_documents_are_answered_and_not_found_wrong(release, command):
     assert outcomes["answered"] >= 0.7 * len(documents)
 
 
+def test_turboquant_is_drawn_with_a_cache_dtype_of_its_own_and_no_mode():
+    """A spec that names no mode counts as quantized before 0.27, which is what is asked for here."""
+    documents = drawn("0.26.0", "align", 200)
+    groups = [(d, g) for d in documents for g in d["kv_cache_config"]["kv_cache_groups"]]
+    specs = [g["kv_cache_spec"] for d, g in groups if "turboquant" in d.get("cache_dtype", "") and "backend" in g]
+    kinds = {(spec["kind"], spec.get("kv_quant_mode", "NONE")) for spec in specs}
+    assert ("TQFullAttentionSpec", "NONE") in kinds
+
+
+def test_ranges_of_tokens_are_drawn_cut_and_padded():
+    several = [document["multimodal"] for document in drawn("0.33.0", "mm-prefix", 100)]
+    assert any(one.get("mm_prefix_clamp_sliding_window") and one["sliding_window"] for one in several)
+    assert any(one.get("mm_prefix_span_leading_pad_modulus", 0) > 1 for one in several)
+
+
 def test_models_that_hang_on_transformers_are_drawn_where_a_release_says_which():
     before, after = models.configurations("0.30.0"), models.configurations("0.33.0")
     assert len(after) - len(before) == sum(first is not None for first in models.BY_TRANSFORMERS.values())

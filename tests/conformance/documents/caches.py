@@ -2,9 +2,9 @@
 
 from conformance.documents import backends, specs
 from conformance.documents.chooser import MOST_BYTES, page_bytes
+from kvinspect.models.turboquant import slot_bytes
 
 LEGACY = ("NHD", "HND")
-ONE_CACHE_DTYPE = ("TURBOQUANT", "ROCM_OCTAVE", "ULTRAQUANT")
 STANDARDISED = ("LBHNC", "LBNHC", "LHBNC", "BLHNC", "BLNHC", "BHLNC", "NHD", "HND")
 
 
@@ -32,11 +32,13 @@ def with_groups(choose, more_blocks=(2, 3, 4, 6)):
     """(document, its groups), the groups' layers placed by the engine's rule."""
     document = choose.beginning()
     own = backends.own(choose) if choose.chance(45) else {}
-    groups = group_list(choose, own)
+    packed_as = choose.pick(choose.facts.on(choose.platform, choose.facts.own_dtypes)) if choose.chance(10) else None
+    groups = group_list(choose, own) if packed_as is None else [packed_group(choose, packed_as)]
     page = max(page_bytes(group["kv_cache_spec"]) for group in groups)
     fitting = [blocks for blocks in more_blocks if blocks * page <= MOST_BYTES] or [2]
-    if choose.chance(15):
-        document["cache_dtype"] = choose.pick(choose.facts.cache_dtypes)
+    if packed_as is not None or choose.chance(15):
+        known = choose.facts.cache_dtypes if packed_as is None else choose.facts.own_dtypes[packed_as]
+        document["cache_dtype"] = choose.pick(known)
     layouts = (*STANDARDISED,) if choose.facts.standardised else LEGACY
     if not choose.facts.standardised or choose.chance(20):
         document["kv_cache_layout"] = choose.pick(layouts)
@@ -73,9 +75,21 @@ def group_list(choose, own):
     return groups
 
 
+def packed_group(choose, name):
+    """A group on a backend of one sort of cache dtype alone, with or without a word of it in the spec."""
+    geometry = specs.Geometry(choose, [name])
+    own = tuple(kind for kind in ("TQFullAttentionSpec",) if kind in choose.facts.spec_fields)
+    spec = specs.attention(choose, geometry, ("FullAttentionSpec",) if choose.chance(20) or not own else own)
+    if spec["kind"] == "TQFullAttentionSpec":
+        spec["tq_slot_size"] = choose.pick((slot_bytes("turboquant_k8v4", spec["head_size"]), 0, 70, 400))
+    if choose.chance(40):
+        spec["kv_quant_mode"] = choose.pick(choose.facts.quant_modes)
+    return {"layer_names": names(choose, "a"), "backend": name, "kv_cache_spec": spec}
+
+
 def backend(choose, pool):
     """A backend of a pool; those of one cache dtype alone are rare, as they refuse the others."""
-    usual = tuple(name for name in pool if name not in ONE_CACHE_DTYPE) or pool
+    usual = tuple(name for name in pool if name not in choose.facts.own_dtypes) or pool
     return choose.pick(pool if choose.chance(8) else usual)
 
 

@@ -9,7 +9,20 @@ def batches(choose):
     """A document that `mm-prefix` answers; the engine has no platform here."""
     requests = [request(choose, i) for i in range(choose.number(0, 4))]
     window = choose.pick((None, None, 1, 4, 16, 63, 64, 65, 512))
-    return {"engine": choose.facts.version, "multimodal": {"sliding_window": window, "requests": requests}}
+    return {
+        "engine": choose.facts.version,
+        "multimodal": {"sliding_window": window, **marks(choose), "requests": requests},
+    }
+
+
+def marks(choose):
+    """What a model says of its spans: whether a window cuts them, and to which multiples it pads before them."""
+    found = {}
+    if choose.chance(30):
+        found["mm_prefix_clamp_sliding_window"] = choose.pick((True, False))
+    if choose.chance(40):
+        found["mm_prefix_span_leading_pad_modulus"] = choose.pick((4, 0, 1, 2, 3, 64))
+    return found
 
 
 def request(choose, i):
