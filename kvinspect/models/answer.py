@@ -10,7 +10,7 @@ from kvinspect.engine.backends import Backend, Backends, from_catalogue
 from kvinspect.engine.refusal import Refused
 from kvinspect.models.inner_backends import INNER, as_document
 from kvinspect.models.setting import Setting
-from kvinspect.models.specs import LayerCache, Specs, spec_fields
+from kvinspect.models.specs import LayerCache, Specs
 from kvinspect.planning.inputs import Inputs
 from kvinspect.releases.model_rules import ModelRules
 
@@ -114,7 +114,7 @@ class SpecsAnswer(NamedTuple):
 
     def _entry(self, layer: LayerCache) -> dict[str, Any]:
         """A layer's spec as a document writes it."""
-        fields = spec_fields(layer.spec, self.setting.release.catalogue)
+        fields = layer.fields(self.setting.release.catalogue)
         written = {key: value for key, value in fields.items() if value is not None and key != "type"}
         if "cache_role" in written:
             written["cache_role"] = written["cache_role"].lower()
@@ -127,9 +127,9 @@ def _rows(layers: Sequence[LayerCache], catalogue: Mapping[str, Any]) -> list[di
     rows: list[dict[str, Any]] = []
     last = None
     for layer in layers:
-        key = (layer.spec, layer.backend.backend)
+        key = (layer.spec, layer.backend.backend, layer.is_draft)
         if key != last:
-            spec = {**spec_fields(layer.spec, catalogue), "page_size_bytes": layer.page_size_bytes}
+            spec = {**layer.fields(catalogue), "page_size_bytes": layer.page_size_bytes}
             rows.append({"backend": layer.backend.backend, "kv_cache_spec": spec, "layer_names": []})
             last = key
         rows[-1]["layer_names"].append(layer.name)

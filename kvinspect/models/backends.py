@@ -120,7 +120,7 @@ class Chooser:
             return Choice(wanted, "asked for")
         passed: list[PassedOver] = []
         for name in candidates(self.setting.release.catalogue, self.setting.situation, ask):
-            reasons = self._reasons(name, ask, extra) or UNCOUNTED.get(name, ())
+            reasons = self._reasons(name, ask, extra)
             if not reasons:
                 return Choice(name, "first on the release's list that takes the layer", tuple(passed))
             passed.append(PassedOver(name, reasons))
@@ -174,10 +174,5 @@ class Chooser:
 
 NOPE_SIZES = {"FLASHINFER_MLA": (64, 128, 192), "FLASHINFER_MLA_SPARSE": (128, 192)}
 """MLA backends whose kernels want certain sizes of the part without rotation."""
-
-UNCOUNTED: Mapping[str, tuple[str, ...]] = {
-    "FLASHMLA": ("an installation that may lack its extension for dense attention (asked for by name, it is taken)",),
-}
-"""Backends that run with a part of vLLM's build which is not there everywhere; taken only where the user names them."""
 
 WITHOUT_DS_MLA = ("FLASHINFER_MLA_SPARSE",)

@@ -1,43 +1,20 @@
-"""The layers of a draft model beside those of its target: they share the pool of blocks.
-
-Which draft a target of a model type has is `SpeculativeConfig.hf_config_override`'s rule.
-"""
+"""The layers of a draft model beside those of its target: they share the pool of blocks."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 
 from kvinspect.models.config import Model, load_model
+from kvinspect.models.draft_tables import BY_ARCHITECTURE, BY_NAME, SHIPPED, SPECULATORS, WITHOUT_LAYERS
+from kvinspect.models.fields import Fields
 from kvinspect.models.here import Here
 from kvinspect.models.layers import Layer
+from kvinspect.models.registry import table
 from kvinspect.models.resolve import refusal
 
-DRAFTS: Mapping[str, str] = {
-    **dict.fromkeys(("deepseek_v3", "deepseek_v32", "glm_moe_dsa"), "DeepSeekMTPModel"),
-    "deepseek_v4": "DeepSeekV4MTPModel",
-    "pangu_ultra_moe": "OpenPanguMTPModel",
-    "kimi_k3": "KimiK3MTPModel",
-    "glm4_moe": "Glm4MoeMTPModel",
-    "glm4_moe_lite": "Glm4MoeLiteMTPModel",
-    "ernie4_5_moe": "ErnieMTPModel",
-    **dict.fromkeys(("nemotron_h", "nemotron_h_puzzle"), "NemotronHMTPModel"),
-    "qwen3_next": "Qwen3NextMTP",
-    "qwen3_5": "Qwen3_5MTP",
-    "qwen3_5_moe": "Qwen3_5MoeMTP",
-    "bailing_hybrid": "BailingMoeV25MTPModel",
-    "exaone_moe": "ExaoneMoeMTP",
-    "hy_v3": "HYV3MTPModel",
-    **dict.fromkeys(("longcat_flash", "longcat_flash_ngram"), "LongCatFlashMTPModel"),
-    "mimo": "MiMoMTPModel",
-}
-"""Model type of a target → architecture of the draft that comes with it."""
-
-WITHOUT_LAYERS = ("", "ngram", "[ngram]", "ngram_gpu", "suffix", "medusa", "mlp_speculator")
-"""Ways to draft that keep no KV cache."""
-
-READ = ("eagle", "eagle3", "draft_model")
+READ = ("eagle", "eagle3", "dflash", "dspark", "draft_model", "mtp")
 """Ways to draft with a model of its own configuration."""
 
 
@@ -46,22 +23,23 @@ def draft_layers(here: Here) -> Iterator[Layer]:
 
     Raises DocumentError for a target without a draft of its own, and for a draft that is not known.
     """
-    arguments = here.setting.arguments
-    method = arguments.speculative_method or ""
-    if method == "mtp" or method.endswith("_mtp"):
-        yield from _shipped(here)
-    elif method in READ and is_readable(arguments.draft_model):
-        draft = load_model(arguments.draft_model or "", inside="")
-        yield from _whole(here, draft) if method == "draft_model" else _eagle(here, draft, method)
+    draft = _draft(here)
+    method = method_of(here, draft)
+    if method == "mtp":
+        yield from _shipped(here, draft)
+    elif draft is None:
+        return
+    elif method == "draft_model":
+        yield from _whole(here, draft)
+    elif method in ("eagle", "eagle3", "dflash", "dspark"):
+        yield from _reading(here, draft, method)
 
 
 def left_out(here: Here) -> str:
     """What of a draft is left out and why, in words; empty where nothing is."""
-    arguments = here.setting.arguments
-    method, name = arguments.speculative_method or "", arguments.draft_model
-    if method in WITHOUT_LAYERS or method == "mtp" or method.endswith("_mtp"):
-        return ""
-    if method in READ and is_readable(name):
+    draft, name = _draft(here), here.setting.arguments.draft_model
+    method = method_of(here, draft)
+    if method in WITHOUT_LAYERS or draft is not None or (method == "mtp" and not name):
         return ""
     why = "which is no folder here" if method in READ else "of a kind that kvinspect does not know"
     return f"the layers of the {method.replace('_', ' ')}{'' if 'draft' in method else ' draft'} {name or ''}, {why}"
@@ -72,13 +50,56 @@ def is_readable(name: str | None) -> bool:
     return bool(name) and os.path.exists(str(name))
 
 
-def _shipped(here: Here) -> Iterator[Layer]:
-    kind = here.config.model_type
-    if kind not in DRAFTS:
+def method_of(here: Here, draft: Model | None) -> str:
+    """How the engine drafts: as it is told, else by the draft's name, its classes or its model type."""
+    arguments = here.setting.arguments
+    method, name = arguments.speculative_method or "", arguments.draft_model or ""
+    method = "mtp" if method.endswith("_mtp") else method
+    if method not in ("", "draft_model", "mtp") or not name:
+        return method
+    if name in WITHOUT_LAYERS:
+        return name
+    by_name = (way for word, way in BY_NAME.items() if word in name.lower())
+    return next(by_name, None) or (_method_by_config(here, draft) if draft else method or "draft_model")
+
+
+def _method_by_config(here: Here, draft: Model) -> str:
+    """How a draft drafts that no name tells about."""
+    by_class = (BY_ARCHITECTURE[name] for name in draft.architectures if name in BY_ARCHITECTURE)
+    kind = draft.config.model_type
+    if found := next(by_class, None):
+        return found
+    if kind in WITHOUT_LAYERS and kind:
+        return kind
+    return "mtp" if _comes_with(here, draft) else "draft_model"
+
+
+def _draft(here: Here) -> Model | None:
+    """The model that drafts, where it has a configuration of its own that is here."""
+    name = here.setting.arguments.draft_model
+    return load_model(name or "", inside="") if is_readable(name) else None
+
+
+def _comes_with(here: Here, model: Model) -> str | None:
+    """The architecture of the draft that comes with a model, in the release."""
+    known = table(here.setting.release.version)["classes"]
+    for key in (*list(model.architectures)[:1], model.config.model_type):
+        if key in SHIPPED:
+            return next((name for name in SHIPPED[key] if name in known), SHIPPED[key][-1])
+    return None
+
+
+def _shipped(here: Here, draft: Model | None) -> Iterator[Layer]:
+    """A draft that comes with its target, or with a copy of it that is named."""
+    if draft is None and here.setting.arguments.draft_model:
+        return
+    model = draft or here.model
+    architecture = _comes_with(here, model)
+    if architecture is None:
+        kind = model.config.model_type
         message = f"kvinspect knows no draft (mtp) that comes with a target of model type {kind or 'unknown'}"
         raise refusal("speculative_config", message)
-    newer = here.cls == "BailingMoeV3ForCausalLM"
-    yield from here.inner(here.config, "", "BailingMoeV3MTPModel" if newer else DRAFTS[kind])
+    yield from replace(here, at="", model=model).inner(model.config, "", architecture)
 
 
 def _whole(here: Here, draft: Model) -> Iterator[Layer]:
@@ -87,9 +108,36 @@ def _whole(here: Here, draft: Model) -> Iterator[Layer]:
         yield layer._replace(number=here.text.layers + (layer.number or 0))
 
 
-def _eagle(here: Here, draft: Model, method: str) -> Iterator[Layer]:
-    """The draft's architecture has the method's name before the target's, where it has not already."""
-    prefix = "Eagle3" if method == "eagle3" else "Eagle"
-    for name in list(draft.architectures)[:1]:
-        told = name.startswith(prefix) or (prefix == "Eagle3" and name.endswith(prefix))
-        yield from replace(here, at="").inner(draft.text, "", name if told else prefix + name)
+def _reading(here: Here, draft: Model, method: str) -> Iterator[Layer]:
+    """A draft that reads the target's hidden states: its class has the method's name before the target's."""
+    text, names = speculator(draft) or (draft.text, list(draft.architectures))
+    for name in names[:1]:
+        yield from replace(here, at="").inner(text, "", _named(name, method))
+
+
+def _named(name: str, method: str) -> str:
+    """The class of a draft, which an older file may call as the class of its target."""
+    prefix = {"eagle": "Eagle", "eagle3": "Eagle3", "dflash": "DFlash"}.get(method, "")
+    told = name.startswith(prefix) or (method != "eagle" and name.endswith(prefix)) or name == "LiLiCorrDraftModel"
+    if method == "dspark" and name == "DSparkDraftModel":
+        return "Qwen3DSparkModel"
+    return name if told else prefix + name
+
+
+def speculator(model: Model) -> tuple[Fields, list[str]] | None:
+    """(layers' configuration, architectures) of a draft in speculators' format, None for another model.
+
+    Raises DocumentError for a kind that vLLM does not read.
+    """
+    config = model.config
+    kind = config.word("speculators_model_type")
+    if not kind:
+        return None
+    text = config.part("transformer_layer_config")
+    if kind not in SPECULATORS or text is None:
+        config.fail("speculators_model_type", f"one of {', '.join(SPECULATORS)}", kind)
+    known = SPECULATORS[kind]
+    name = known.get(text.model_type or "llama", known.get(""))
+    if name is None:
+        text.fail("model_type", f"one of {', '.join(known)}", text.model_type)
+    return text, [name]

@@ -79,6 +79,11 @@ class Setting(NamedTuple):
         """Whether the release's specs say how many bytes a row has; the V size of a latent row is 0 then."""
         return "state_content_bytes" in self.release.catalogue["spec_classes"]["MLAAttentionSpec"]["optional"]
 
+    @property
+    def marks_drafts(self) -> bool:
+        """Whether the release's specs say of a draft's layers that they are."""
+        return "is_draft" in self.release.catalogue["spec_classes"]["FullAttentionSpec"]["optional"]
+
     def quant_mode(self, cache_dtype: str) -> str:
         """The quantisation mode of a cache dtype in the release."""
         return quant_mode(cache_dtype, self.release.catalogue["kv_quant_modes"])

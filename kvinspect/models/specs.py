@@ -32,6 +32,12 @@ class LayerCache(NamedTuple):
     spec: LayerSpec
     page_size_bytes: int
     backend: Choice
+    is_draft: bool = False
+
+    def fields(self, catalogue: Mapping[str, Any]) -> dict[str, Any]:
+        """The spec as the release's dataclass holds it."""
+        found = spec_fields(self.spec, catalogue)
+        return found | {"is_draft": self.is_draft} if "is_draft" in found else found
 
 
 class Specs(NamedTuple):
@@ -53,7 +59,9 @@ def make_specs(model: Model, setting: Setting, stage: int = 0) -> Specs:
     setting = overridden(model, setting)
     model = model.having(sliding_window=None) if setting.arguments.disable_sliding_window else model
     here = Here(model, setting, model.config, setting.architecture.name, setting.architecture.cls)
-    everywhere = _counted(chain(here.layers(), draft_layers(here)), model)
+    own = _counted(here.layers(), model)
+    everywhere = _counted(chain(own, draft_layers(here)), model)
+    drafts = {layer.name for layer in everywhere[len(own) :]} if setting.marks_drafts else set()
     layers = tuple(_of_stage(everywhere, model, setting, stage))
     chooser = Chooser(setting)
     chosen = {layer.name: _choice(layer, chooser, setting) for layer in layers}
@@ -69,11 +77,11 @@ def make_specs(model: Model, setting: Setting, stage: int = 0) -> Specs:
     }
     without = tuple(sorted(layer.name for layer in layers if _has_no_cache(layer)))
     cached = (layer for layer in layers if layer.name not in shared and layer.name not in without)
-    made = tuple(make.cache(layer, chosen[layer.name]) for layer in cached)
-    return Specs(setting, sizes, made, shared, without, left_out(here))
+    made = (make.cache(layer, chosen[layer.name])._replace(is_draft=layer.name in drafts) for layer in cached)
+    return Specs(setting, sizes, tuple(made), shared, without, left_out(here))
 
 
-def _counted(layers: Iterator[Layer], model: Model) -> tuple[Layer, ...]:
+def _counted(layers: Iterable[Layer], model: Model) -> tuple[Layer, ...]:
     """All layers. Raises DocumentError where there are more than a model may have."""
     found = tuple(islice(layers, MAX_LAYERS + 1))
     if len(found) > MAX_LAYERS:

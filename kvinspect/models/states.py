@@ -76,6 +76,7 @@ class States(NamedTuple):
         """
         shapes = self._mamba2(sizes, self.ahead)
         dtypes: tuple[str, ...] = self.dtypes()
+        weighs_ahead = weighs_ahead or self.here.cls in self.here.rules.weigh_ahead
         weighed = None if weighs_ahead or not self.ahead else self._mamba2(sizes, 0)
         if self.here.setting.arguments.use_replayssm:
             ring, ring_dtypes = self._ring(sizes)

@@ -57,6 +57,8 @@ class ModelRules(NamedTuple):
     """Whether a window's block is as long as the page of the other layers allows, not the shortest."""
     cohere_window_counts_itself: bool = False
     """Whether a window of Cohere's has its own token beside those that the configuration counts."""
+    weigh_ahead: tuple[str, ...] = ()
+    """Classes of Mamba 2 that count drafted tokens when pages are aligned, beside those that do in every release."""
     flash_kda_leaves_states: bool = False
     """Whether Kimi K3's layers leave states on the way of a prefill where FlashKDA does it."""
     deepseek_v4_is_fp8: bool = False

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import kvinspect
-from conformance.intended import alike_of, reason_of
+from conformance.intended import reason_of
 from golden.cases import specs_differences
 from golden.compare import EARLY, by_name, difference
 
@@ -28,10 +28,7 @@ def judged(command, document, golden):
         return Verdict("refused")
     if not rows:
         return Verdict("equal")
-    reason, other = alike_of(command, document, rows) or (reason_of(command, document, rows), None)
-    if other is not None:
-        rows = _compared(command, other, golden) or []
-    if reason and (other is None or not rows):
+    if reason := reason_of(command, document, rows):
         return Verdict("intended", reason)
     return Verdict("differs", "; ".join(f"{at}: engine {g!r}, kvinspect {a!r}"[:300] for at, g, a in rows[:3]))
 

@@ -19,8 +19,6 @@ class Intended(NamedTuple):
     reason: str
     applies: Callable[[str, dict, Difference], bool]
     """(command, document, difference) → whether it is this one."""
-    alike: Callable[[dict], dict] | None = None
-    """The document that kvinspect has to answer as the engine answers this one, where more follows from the difference."""
 
 
 def _other_notation(command, document, difference):
@@ -34,14 +32,6 @@ def _weights_that_kernels_refuse(command, document, difference):
 
 def _own_code(command, document, difference):
     return command == "specs" and "contains custom code which must be executed" in str(difference.engine)
-
-
-def _flash_mla(command, document, difference):
-    return command == "specs" and (difference.engine, difference.ours) == ("FLASHMLA", "TRITON_MLA")
-
-
-def _naming_flash_mla(document):
-    return {**document, "engine_args": {**document["engine_args"], "attention_backend": "FLASHMLA"}}
 
 
 def _encoders_without_place(command, document, difference):
@@ -76,11 +66,6 @@ LIST = (
     ),
     Intended("whether kernels take the shapes of a model's weights is not asked", _weights_that_kernels_refuse),
     Intended("whether a model's own code may run is not asked", _own_code),
-    Intended(
-        "wheels ship FlashMLA's kernels, and kvinspect's choice of a model's backend does not count on them yet",
-        _flash_mla,
-        alike=_naming_flash_mla,
-    ),
 )
 
 
@@ -88,12 +73,6 @@ def reason_of(command, document, rows):
     """Why all rows of a document differ on purpose, None where one does not."""
     found = [_first(command, document, row) for row in rows]
     return None if None in found else found[0].reason
-
-
-def alike_of(command, document, rows):
-    """(reason, the document that has to be answered alike) where all else may follow from one row, else None."""
-    found = (_first(command, document, row) for row in rows)
-    return next(((one.reason, one.alike(document)) for one in found if one and one.alike), None)
 
 
 def _first(command, document, row):

@@ -11,7 +11,6 @@ from conformance.compare import judged
 from conformance.documents import models
 from conformance.documents.chooser import strategy
 from conformance.facts import EVERYWHERE, facts
-from conformance.intended import alike_of, reason_of
 from kvinspect.releases.data import catalogue
 
 DRAWN = {
@@ -126,31 +125,3 @@ def test_a_row_of_the_table_is_replaced_and_the_others_stay(tmp_path):
     assert text.index("| 0.33.0 | plan | 9 | 1 | 2 | 3 | 2 | 1 |") < text.index(
         "| 0.9.0 | plan | 5 | 4 | 0 | 0 | 0 | 1 |"
     )
-
-
-def test_what_follows_from_an_intended_difference_is_asked_for():
-    """Another backend's block size is no excuse for anything but what that backend does."""
-    backend, block = ("layers.0.backend", "FLASHMLA", "TRITON_MLA"), ("block_size", 64, 16)
-    document = {"engine_args": {"max_model_len": 4096}}
-    reason, other = alike_of("specs", document, [block, backend])
-    assert "FlashMLA" in reason
-    assert other == {"engine_args": {"max_model_len": 4096, "attention_backend": "FLASHMLA"}}
-    assert alike_of("specs", document, [block]) is None
-    assert reason_of("specs", document, [block, backend]) is None
-
-
-def test_a_wrong_number_beside_flash_mla_is_a_difference():
-    config = next(c for c in models.configurations("0.33.0") if c["architectures"] == ["DeepseekV2ForCausalLM"])
-    models.cut_layers(config := {**config}, 2)
-    asked = {"engine": "0.33.0", "platform": "cuda", "device_capability": "9.0", "available_memory": None}
-    document = {**asked, "config": config, "engine_args": {"kv_cache_dtype": "fp8"}}
-    named = {"kv_cache_dtype": "fp8", "attention_backend": "FLASHMLA"}
-    found = kvinspect.specs(config, engine="0.33.0", device_capability="9.0", engine_args=named).to_dict()
-    layers = {
-        name: {**row["kv_cache_spec"], "backend": row["backend"]}
-        for row in found["layers"]
-        for name in row["layer_names"]
-    }
-    engine = {**found, "layers": layers}
-    assert judged("specs", document, engine).outcome == "intended"
-    assert judged("specs", document, {**engine, "max_model_len": 7}).outcome == "differs"

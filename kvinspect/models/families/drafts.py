@@ -4,26 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kvinspect.models.families import deepseek_v4, kimi_linear, latent, nemotron_h
-from kvinspect.models.families.heads_apart import exaone_moe_window
-from kvinspect.models.here import Here
+from kvinspect.models.families import deepseek_v4, kimi_linear, latent, mimo_v2, nemotron_h
+from kvinspect.models.families.heads_apart import exaone_moe_window, step3p5_layer
+from kvinspect.models.here import Here, by_layer_type
 from kvinspect.models.layers import Attention, Layer
 
-BEHIND = ("Glm4MoeMTP", "ErnieMTP", "HYV3MTP")
-MIMO = ("MiMoMTP",)
+BEHIND = ("Glm4MoeMTP", "ErnieMTP", "HYV3MTP", "MiMoMTP", "GlmOcrMTP")
 LATENT = (
-    "DeepSeekMTP",
-    "Glm4MoeLiteMTP",
-    "OpenPanguMTP",
-    "BailingMoeV25MTPModel",
-    "BailingMoeV3MTPModel",
+    "DeepSeekMTP", "DeepseekV32MTP", "Glm4MoeLiteMTP", "OpenPanguMTP", "BailingMoeV25MTPModel", "BailingMoeV3MTPModel",
     "LongCatFlashMTP",
-)
-APART = ("Qwen3NextMTP", "Qwen3_5MTP", "Qwen3_5MoeMTP", "ExaoneMoeMTP")
-ARCHITECTURES = (*BEHIND, *MIMO, *LATENT, *APART, "DeepSeekV4MTP", "KimiK3MTP", "NemotronHMTP")
+)  # fmt: skip
+APART = ("Qwen3NextMTP", "Qwen3_5MTP", "Qwen3_5MoeMTP", "ExaoneMoeMTP", "Exaone4_5_MTP")
+ARCHITECTURES = (
+    *BEHIND, *LATENT, *APART, "DeepSeekV4MTP", "KimiK3MTP", "NemotronHMTP", "MiMoV2MTP", "Step3p5MTP",
+)  # fmt: skip
 
 COUNTS = {"Qwen3_5MTP": "mtp_num_hidden_layers", "Qwen3_5MoeMTP": "mtp_num_hidden_layers"}
 """Where the number of draft layers stands, `num_nextn_predict_layers` elsewhere."""
+
+
+ONE = ("LongCatFlashMTP", "MiMoV2MTP")
+"""Classes that draft with their first layer alone."""
 
 
 def layers(here: Here) -> Iterator[Layer]:
@@ -32,7 +33,7 @@ def layers(here: Here) -> Iterator[Layer]:
         yield from _letters(here)
         return
     count = here.text.repeats(COUNTS.get(here.cls, "num_nextn_predict_layers"), 1)
-    for i in range(1 if here.cls == "LongCatFlashMTP" else count):
+    for i in range(1 if here.cls in ONE else count):
         yield from _layer(here, i)
 
 
@@ -42,19 +43,32 @@ def _layer(here: Here, index: int) -> Iterator[Layer]:
         yield from deepseek_v4.attention(here, f"model.layers.{number}.attn", number)
     elif here.cls == "KimiK3MTP":
         yield kimi_linear.latent_layer(here, f"model.layers.{number}.self_attn", number)
+    elif here.cls == "MiMoV2MTP":
+        yield mimo_v2.layer(here, f"model.mtp.layers.{index}.self_attn.attn", number, sliding=True)
+    elif here.cls == "Step3p5MTP":
+        yield step3p5_layer(here, number, f"model.layers.{number}.mtp_block.self_attn.attn")
     elif here.cls in LATENT:
-        named = 2 * text.layers if here.cls == "LongCatFlashMTP" else number
-        yield from latent.latent(here, f"model.layers.{named}.self_attn", number)
+        yield from latent.latent(here, f"model.layers.{_counted(here, index)}.self_attn", number)
     else:
-        name = _heads_name(here, index, number)
-        window = exaone_moe_window(here, index, "mtp_") if here.cls == "ExaoneMoeMTP" else None
-        yield Attention(here.named(name), number, text.heads, text.kv_heads, text.head_dim, sliding_window=window)
+        name, window = here.named(_heads_name(here, index)), _window(here, index)
+        yield Attention(name, number, text.heads, text.kv_heads, text.head_dim, sliding_window=window)
 
 
-def _heads_name(here: Here, index: int, number: int) -> str:
+def _counted(here: Here, index: int) -> int:
+    """The number in a draft layer's name."""
+    return index + here.text.layers * (2 if here.cls == "LongCatFlashMTP" else 1)
+
+
+def _window(here: Here, index: int) -> int | None:
+    if here.cls == "ExaoneMoeMTP":
+        return exaone_moe_window(here, index, "mtp_")
+    return by_layer_type(here.text, index) if here.cls == "Exaone4_5_MTP" else None
+
+
+def _heads_name(here: Here, index: int) -> str:
     if here.cls in APART:
         return f"mtp.layers.{index}.self_attn.attn"
-    return f"model.{'mtp_layers' if here.cls in MIMO else 'layers'}.{number}.self_attn.attn"
+    return f"model.layers.{_counted(here, index)}.self_attn.attn"
 
 
 def _letters(here: Here) -> Iterator[Layer]:

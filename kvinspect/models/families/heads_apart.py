@@ -99,23 +99,27 @@ def exaone_moe_window(here: Here, index: int, mtp: str = "") -> int | None:
 
 
 def _step3p5(here: Here) -> Iterator[Layer]:
-    """Layers of one kind may have heads of their own, told under `attention_other_setting`."""
+    for i in range(here.text.layers):
+        yield step3p5_layer(here, i, f"model.layers.{i}.self_attn.attn")
+
+
+def step3p5_layer(here: Here, index: int, name: str) -> Attention:
+    """A layer of Step 3.5 or of its draft; one kind may have heads of its own, under `attention_other_setting`."""
     text = here.text
-    kinds = text.layer_types()
+    kinds = (*(text.layer_types() or ()), *text.words("mtp_layer_types"))
+    kind = kinds[index] if index < len(kinds) else ""
     other = text.mapping("attention_other_setting")
+    own = other if kind and other.is_word("attention_type", kind) else None
     groups = text.first_count("num_attention_groups", "num_key_value_heads") or text.heads
-    window = window_of(text)
-    for i in range(text.layers):
-        own = other if kinds and other.is_word("attention_type", kinds[i]) else None
-        sliding = kinds[i] == "sliding_attention" if kinds else i % 2 == 0
-        yield Attention(
-            here.named(f"model.layers.{i}.self_attn.attn"),
-            i,
-            _own(own, "num_attention_heads") or text.heads,
-            _own(own, "num_attention_groups") or groups,
-            _own(own, "head_dim") or text.head_dim,
-            sliding_window=window if sliding else None,
-        )
+    sliding = kind == "sliding_attention" if kinds else index % 2 == 0
+    return Attention(
+        here.named(name),
+        index,
+        _own(own, "num_attention_heads") or text.heads,
+        _own(own, "num_attention_groups") or groups,
+        _own(own, "head_dim") or text.head_dim,
+        sliding_window=window_of(text) if sliding else None,
+    )
 
 
 def _own(part: Fields | None, key: str) -> int | None:

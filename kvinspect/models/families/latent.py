@@ -14,7 +14,7 @@ EITHER_WAY = (
 )  # fmt: skip
 """Classes that take MLA where the model type says so, else plain attention over heads made of the latent vector."""
 
-MAY_BE_SPARSE = frozenset({*EITHER_WAY, "DeepSeekMTP"} - {"AXK1ForCausalLM"})
+MAY_BE_SPARSE = frozenset({*EITHER_WAY, "DeepSeekMTP", "DeepseekV32MTP"} - {"AXK1ForCausalLM"})
 """Classes that take `index_topk` for an indexer."""
 
 ARCHITECTURES = (*EITHER_WAY, "SarvamMLAForCausalLM")

@@ -16,22 +16,26 @@ def layers(here: Here) -> Iterator[Layer]:
     text = here.text
     pattern = text.counts("hybrid_layer_pattern", text.layers)
     for i in range(text.layers):
-        sliding = bool(pattern) and pattern[i] == 1
-        before = "swa_" if sliding else ""
-        size = text.count(f"{before}head_dim", text.head_dim)
-        value = text.count(f"{before}v_head_dim", size)
-        sink = sliding and text.flag("add_swa_attention_sink_bias")
-        yield Attention(
-            here.named(f"model.layers.{i}.self_attn.attn"),
-            i,
-            text.count(f"{before}num_attention_heads", text.heads),
-            text.count(f"{before}num_key_value_heads", text.kv_heads),
-            size,
-            head_size_v=value,
-            sliding_window=text.first_count("sliding_window_size", "sliding_window") if sliding else None,
-            has_sink=sink,
-            backend=None if value == size else _two_sizes(here, size),
-        )
+        yield layer(here, f"model.layers.{i}.self_attn.attn", i, sliding=bool(pattern) and pattern[i] == 1)
+
+
+def layer(here: Here, name: str, number: int, *, sliding: bool) -> Attention:
+    """A layer of the model or of its draft."""
+    text = here.text
+    before = "swa_" if sliding else ""
+    size = text.count(f"{before}head_dim", text.head_dim)
+    value = text.count(f"{before}v_head_dim", size)
+    return Attention(
+        here.named(name),
+        number,
+        text.count(f"{before}num_attention_heads", text.heads),
+        text.count(f"{before}num_key_value_heads", text.kv_heads),
+        size,
+        head_size_v=value,
+        sliding_window=text.first_count("sliding_window_size", "sliding_window") if sliding else None,
+        has_sink=sliding and text.flag("add_swa_attention_sink_bias"),
+        backend=None if value == size else _two_sizes(here, size),
+    )
 
 
 def _two_sizes(here: Here, size: int) -> str:
