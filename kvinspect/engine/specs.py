@@ -80,9 +80,11 @@ def field_of(spec: LayerSpec, name: str) -> Any:
 
 
 def _mamba(given: dict[str, Any], catalogue: Mapping[str, Any], path: Path) -> MambaSpec:
-    types = {name: name for name, entry in catalogue["backends"].items() if entry.get("is_ssm")} | {"CUSTOM": "CUSTOM"}
-    if "mamba_type" in given:
-        given["mamba_type"] = _enum(given["mamba_type"], types, (*path, "mamba_type"))
+    words = [entry["mamba_type"] for entry in catalogue["backends"].values() if "mamba_type" in entry]
+    default = catalogue["spec_classes"]["MambaSpec"]["defaults"]["mamba_type"]
+    given["mamba_type"] = _enum(
+        given.get("mamba_type", default), dict(zip(words, words, strict=True)), (*path, "mamba_type")
+    )
     given["shapes"] = tuple(tuple(shape) for shape in given["shapes"])
     given["dtypes"] = tuple(given["dtypes"])
     given.pop("dcp_sharded", None)  # a state is whole on every rank, whatever is said

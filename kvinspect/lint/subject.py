@@ -22,7 +22,7 @@ from kvinspect.specs.attention import AttentionSpec
 @lru_cache(maxsize=4096)
 def _misfits(release: Release, name: str, ask: Ask, facts: tuple[tuple[str, Any], ...]) -> tuple[Misfit, ...]:
     """What a backend does not take; a repository's documents ask the same again and again."""
-    return tuple(misfits_of(name, release.catalogue["backends"][name], ask, dict(facts)))
+    return tuple(misfits_of(release.catalogue["backends"][name], ask, dict(facts)))
 
 
 class Subject:

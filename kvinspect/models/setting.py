@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from kvinspect.document.numbers import counted
+from kvinspect.engine.conditions import choose
 from kvinspect.engine.situation import Situation
 from kvinspect.models.arguments import EngineArguments
 from kvinspect.models.config import Model
@@ -91,6 +93,12 @@ class Setting(NamedTuple):
     def latent_v(self, size: int) -> int:
         """The V size of a latent row of `size` elements, as the release's specs have it."""
         return 0 if self.names_rows else size
+
+    def own_backends(self, model: str, flash_attn_version: int | None = None) -> Sequence[str]:
+        """The backends that a model's own code tries for its layers, most preferred first."""
+        facts = {**self.situation.facts(), "flash_attn_version": flash_attn_version}
+        found: Sequence[str] = choose(self.release.catalogue["model_selection"][model], facts)
+        return found
 
     @property
     def situation(self) -> Situation:

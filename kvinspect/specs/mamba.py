@@ -19,7 +19,8 @@ class _Fields(NamedTuple):
     shapes: tuple[tuple[int, ...], ...]
     dtypes: tuple[str, ...]
     page_size_padded: int | None = None
-    mamba_type: str = "MAMBA2"
+    mamba_type: str = ""
+    """The word for the backend of its layers; the release's own where a document says none."""
     mamba_cache_mode: str = "none"
     num_speculative_blocks: int = 0
     num_heads: int = 1

@@ -133,7 +133,7 @@ def _takes(group: GroupLevel, cache: Cache) -> str:
 
 def _fits(name: str, group: GroupLevel, cache: Cache) -> bool:
     entry = cache.release.catalogue["backends"][name]
-    return not any(misfits_of(name, entry, _ask(group, cache), cache.situation.facts()))
+    return not any(misfits_of(entry, _ask(group, cache), cache.situation.facts()))
 
 
 def _with_backend(document: Document, name: str, groups: list[GroupLevel]) -> Change:

@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 from kvinspect.document.numbers import counted
 from kvinspect.document.problem import Path
+from kvinspect.engine.backends import Backend
+from kvinspect.engine.conditions import choose as choose_by
 from kvinspect.engine.runners import choose
 from kvinspect.lint.rule import ERROR, Found, Rule
 from kvinspect.lint.rules._shared import GROUPS, attends_both_ways
@@ -16,9 +18,6 @@ from kvinspect.releases.lookup import release
 from kvinspect.releases.release import Release
 from kvinspect.specs.attention import AttentionSpec
 from kvinspect.specs.mamba import MambaSpec
-
-CLAIM_MM_PREFIX = ("ROCM_ATTN", "ROCM_AITER_UNIFIED_ATTN")
-"""Backends whose `supports_mm_prefix` is true while nothing else in their modules knows of it (0.25 to 0.33)."""
 
 
 class Fault(NamedTuple):
@@ -135,12 +134,28 @@ def _claimed_mm_prefix(subject: Subject) -> Fault | None:
     if not attends_both_ways(subject):
         return None
     for group in subject.attention:
-        if group.backend.name in CLAIM_MM_PREFIX:
+        if group.backend.entry.get("reads_mm_prefix") is False:
             text = (
                 f"{group.backend.name} says that it attends both ways and reads no range, so that image tokens attend"
             )
-            return Fault(subject.entry(group.layer_names[0]), f"{text} causally without a word; take TRITON_ATTN")
+            other = next(_reading(subject, group.backend), "another backend")
+            return Fault(subject.entry(group.layer_names[0]), f"{text} causally without a word; take {other}")
     return None
+
+
+def _reading(subject: Subject, instead_of: Backend) -> Iterator[str]:
+    """The backends that the same platform tries for image tokens, and that do read the ranges."""
+    known = subject.release.catalogue
+    facts = {
+        "platform": instead_of.entry.get("platform"),
+        "use_mla": False,
+        "use_mm_prefix": True,
+        "use_kv_connector": False,
+    }
+    for name in choose_by(known["selection"], facts):
+        entry = known["backends"][name]
+        if entry["supports_mm_prefix"] is True and entry.get("reads_mm_prefix") is not False:
+            yield name
 
 
 FAULTS = (
