@@ -19,6 +19,7 @@ from kvinspect.planning.answer import PlanAnswer
 from kvinspect.releases.release import Release
 from kvinspect.specs.attention import AttentionSpec
 from kvinspect.specs.kinds import LayerSpec
+from kvinspect.specs.mamba import MambaSpec
 
 FNUZ = ("rocm", "9.4")
 """Where fp8 is the fnuz variant: `RocmPlatform.is_fp8_fnuz`."""
@@ -121,8 +122,9 @@ def _subject(cache: Cache, answer: LayerAnswer, facts: tuple[LayerSpec, str, boo
 
 def _format(spec: LayerSpec, cache_dtype: str, device: tuple[str, str | None]) -> str:
     """What an element is; bytes are what `--kv-cache-dtype` keeps in them."""
-    if not isinstance(spec, AttentionSpec):
+    if isinstance(spec, MambaSpec):
         return " and ".join(spec.dtypes)
+    assert isinstance(spec, AttentionSpec), "a layer that has a view"
     word = spec.cache_dtype_str or cache_dtype
     if spec.dtype not in ("uint8", "int8") or word == "auto":
         return spec.dtype

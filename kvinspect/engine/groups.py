@@ -12,9 +12,9 @@ from kvinspect.document.document import GROUPS, Document, Group, LayerUse
 from kvinspect.document.problem import Path
 from kvinspect.engine.backends import Backend, Backends
 from kvinspect.engine.refusal import Refused
-from kvinspect.specs.kinds import GroupSpec, LayerSpec
+from kvinspect.specs.kinds import GroupSpec, LayerSpec, ViewedSpec
 from kvinspect.specs.mamba import MambaSpec
-from kvinspect.specs.uniform_type import UniformTypeSpecs
+from kvinspect.specs.raw_pages import RawPagesSpec
 
 
 class KVCacheGroup(NamedTuple):
@@ -35,13 +35,11 @@ class KVCacheGroup(NamedTuple):
     @property
     def first_spec(self) -> LayerSpec:
         """The spec of the group, or of its first layer where each has its own."""
-        return self.spec.specs[0][1] if isinstance(self.spec, UniformTypeSpecs) else self.spec
+        return self.spec.first
 
     def spec_of(self, layer: str) -> LayerSpec:
         """The spec of a layer. Raises Refused where the layer has none, as KV-sharing layers in such a group."""
-        if not isinstance(self.spec, UniformTypeSpecs):
-            return self.spec
-        found = self.spec.by_layer.get(layer)
+        found = self.spec.of_layer(layer)
         if found is None:
             text = f"the layer {layer} is not among the group's kv_cache_specs"
             path = ("shared_kv_cache_layers", layer)
@@ -54,7 +52,7 @@ class AttentionGroup(NamedTuple):
 
     backend: Backend
     layer_names: tuple[str, ...]
-    spec: LayerSpec
+    spec: ViewedSpec
     kv_cache_group_id: int
     num_heads_q: int
 
@@ -75,8 +73,11 @@ def _without(group: Group, spec: GroupSpec, shared: Mapping[str, str]) -> KVCach
 
 
 def attention_groups(group: KVCacheGroup, use_of: Callable[[str], tuple[Backend, int]]) -> tuple[AttentionGroup, ...]:
-    """The layers of a group split by backend class, spec and query heads, in the order of their first layers."""
-    found: dict[tuple[str, str, LayerSpec, int], tuple[Backend, list[str]]] = {}
+    """The layers of a group split by backend class, spec and query heads, in the order of their first layers.
+
+    () for layers without views, which have no backend.
+    """
+    found: dict[tuple[str, str, ViewedSpec, int], tuple[Backend, list[str]]] = {}
     for (backend, heads, spec), layers in _alike(group, use_of):
         key = (backend.module, backend.class_name, spec, heads)
         found.setdefault(key, (backend, []))[1].extend(layers)
@@ -87,12 +88,15 @@ def attention_groups(group: KVCacheGroup, use_of: Callable[[str], tuple[Backend,
 
 def _alike(
     group: KVCacheGroup, use_of: Callable[[str], tuple[Backend, int]]
-) -> Iterator[tuple[tuple[Backend, int, LayerSpec], list[str]]]:
+) -> Iterator[tuple[tuple[Backend, int, ViewedSpec], list[str]]]:
     """Neighbouring layers with the same objects, so that their specs are compared once."""
     run: list[str] = []
-    last: tuple[Backend, int, LayerSpec] | None = None
+    last: tuple[Backend, int, ViewedSpec] | None = None
     for layer in (*group.layer_names, *group.sharing):
-        this = (*use_of(layer), group.spec_of(layer))
+        spec = group.spec_of(layer)
+        if isinstance(spec, RawPagesSpec):
+            return
+        this = (*use_of(layer), spec)
         if last is not None and not (this[0] is last[0] and this[1] == last[1] and this[2] is last[2]):
             yield last, run
             run = []
@@ -111,7 +115,7 @@ class LayerBackends:
         self.state_layers = {
             layer: spec
             for group in groups
-            if isinstance(group.spec, (MambaSpec, UniformTypeSpecs))
+            if any(spec.holds_states for spec in group.spec.each)
             for layer in group.layer_names
             if isinstance(spec := group.spec_of(layer), MambaSpec)
         }

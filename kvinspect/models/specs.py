@@ -314,7 +314,7 @@ def spec_fields(spec: LayerSpec, catalogue: Mapping[str, Any]) -> dict[str, Any]
     """A spec as the release's dataclass holds it: its class under `type`, then every field."""
     name = SPEC_CLASSES[spec.kind]
     fields: Mapping[str, Sequence[str]] = catalogue["spec_classes"][name]
-    values = {**UNUSED, **spec._asdict(), **dict(spec.marks)}
+    values = {**UNUSED, **spec._asdict(), **spec.marks_by_name}
     if isinstance(spec, AttentionSpec):
         values["tokens_per_state"] = spec.compress_ratio
     found = {"type": name, **{field: values.get(field) for field in (*fields["required"], *fields["optional"])}}
@@ -324,6 +324,6 @@ def spec_fields(spec: LayerSpec, catalogue: Mapping[str, Any]) -> dict[str, Any]
         found |= {"shapes": [list(shape) for shape in spec.shapes], "dtypes": list(spec.dtypes)}
     elif spec.latent_window and "state_content_bytes" not in found:
         found["head_size_v"] = None
-    elif "state_content_bytes" in found and spec.latent:
+    elif isinstance(spec, AttentionSpec) and "state_content_bytes" in found and spec.latent:
         found["head_size_v"] = spec.head_size_v
     return found

@@ -45,6 +45,11 @@ def of_batches_in_flight(document: Document) -> Deployment:
     return _deployment(document)
 
 
+def of_resident_pages(document: Document) -> Deployment:
+    """0.30: HiSparse keeps a page of every token resident (`HiSparseResidentSpec.max_memory_usage_bytes`)."""
+    return _deployment(document)._replace(residents_in_flight=False)
+
+
 def of_resident_states(document: Document) -> Deployment:
     """0.33: no mode keeps a state for every block of tokens any more (`MambaSpec.max_memory_usage_bytes`)."""
     found = _deployment(document)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kvinspect.engine.cudagraph import start_up as configured
 from kvinspect.engine.layout import steps
-from kvinspect.planning import backing, grouping, indexed, log_lines, packed
+from kvinspect.planning import backing, deployment, grouping, indexed, log_lines, packed
 from kvinspect.releases import v0_29
 
 _BEFORE = v0_29.RELEASE
@@ -13,6 +13,7 @@ RELEASE = _BEFORE.but(
     version="0.30.0",
     start_up=(configured.decodes_uncompiled, *_BEFORE.start_up[1:]),
     storage=_BEFORE.storage._replace(tensors=steps.tensors_with_index),
+    deployment=deployment.of_resident_pages,
     tensors=backing.tensors_with_index,
     indexed=indexed.states_on_latents,
     splits_freely=packed.states_and_windows,

@@ -72,10 +72,12 @@ def bytes_per_block(groups: Sequence[KVCacheGroup], room: Room) -> int:
     if size == 0:
         kind = "AssertionError" if inside else "ZeroDivisionError"
         raise Refused(kind, "no group has a layer", function="_get_kv_cache_bytes_per_block")
+    # Up to 0.30 whatever the layout; from 0.33 on a layer whose region is its own is on its own.
+    hot = [group.spec.page(room.unpadded) for group in groups if group.spec.aligns_blocks and inside]
     if not (room.aligned and inside):
-        return size
+        return _rounded_up(size, lcm(*hot))
     specs = {group.spec_of(layer) for group in groups for layer in group.layer_names}
-    return _rounded_up(size, lcm(*(room.alignment(spec) for spec in specs)))
+    return _rounded_up(size, lcm(*hot, *(room.alignment(spec) for spec in specs)))
 
 
 def _check_layout(groups: Sequence[KVCacheGroup], room: Room) -> None:

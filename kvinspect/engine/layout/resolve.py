@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 from kvinspect.engine.layout.layouts import PREFERENCE, KVCacheLayout, layout_of
 from kvinspect.engine.refusal import Refused
-from kvinspect.specs.attention import AttentionSpec
 from kvinspect.specs.kinds import LayerSpec
 from kvinspect.specs.spec import UnpaddedPage
 
@@ -55,10 +54,10 @@ def resolve(
     """The layout for layers of `specs`; `requested` is VLLM_KV_CACHE_LAYOUT.
 
     `by_sharding`: whether caches that decode context parallelism shards and ones that it does not ask for blocks
-    outermost where their pages differ in size (0.33). Raises Refused.
+    outermost where their pages differ in size, and layers without views are not asked (0.33). Raises Refused.
     """
     candidates, why = supported(declared), _preferred(declared)
-    specs = list(dict.fromkeys(specs))
+    specs = [spec for spec in dict.fromkeys(specs) if spec.has_views or not by_sharding]
     if len({cells(spec, unpadded) for spec in specs}) > 1:
         candidates = [layout for layout in candidates if layout.whole_pages]
         why += ", with whole pages because the layers' pages differ in shape"
@@ -81,7 +80,7 @@ def cells(spec: LayerSpec, unpadded: UnpaddedPage) -> tuple[int, int, int]:
 
 
 def _sharded_and_not(specs: Sequence[LayerSpec], unpadded: UnpaddedPage) -> bool:
-    sharded = {spec.dcp_sharded for spec in specs if isinstance(spec, AttentionSpec)}
+    sharded = {spec.dcp_sharded for spec in specs if spec.is_attention and not spec.rings}
     return len(sharded) > 1 and len({spec.page(unpadded) for spec in specs}) > 1
 
 
