@@ -42,6 +42,8 @@ class ModelPlan(NamedTuple):
     stages: tuple[SpecsAnswer, ...]
     memory: Memory
     plan: PlanAnswer
+    source: str = ""
+    """Where the config.json is from, where it is no file that was named."""
 
     @property
     def clean(self) -> bool:
@@ -68,12 +70,13 @@ class ModelPlan(NamedTuple):
         batch = f"batches of {counted(batched, 'token', ',')} and {counted(seqs, 'sequence', ',')}"
         facts = (setting.architecture.name, setting.dtype, f"cache {setting.cache_dtype}", *ranks, batch)
         steps = dict.fromkeys(step for stage in self.stages for step in stage.specs.blocks.steps)
-        return ModelOrigin(facts, self.memory.how, tuple(backends), tuple(steps))
+        return ModelOrigin(facts, self.memory.how, tuple(backends), tuple(steps), self.source)
 
     def to_dict(self) -> dict[str, Any]:
         """The plan as JSON, with the memory's origin and the specs."""
         found = [stage.to_dict() for stage in self.stages]
-        return {**self.plan.to_dict(), "memory": self.memory.to_dict(), "stages": found}
+        source = {"model_source": self.source} if self.source else {}
+        return {**self.plan.to_dict(), **source, "memory": self.memory.to_dict(), "stages": found}
 
 
 @checked

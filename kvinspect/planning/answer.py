@@ -81,6 +81,8 @@ class ModelOrigin(NamedTuple):
     backends: tuple[BackendChoice, ...]
     steps: tuple[str, ...] = ()
     """How the block size came about and what was left out, in sentences."""
+    source: str = ""
+    """Where the config.json is from, where that has to be said."""
 
 
 class NotModelled(NamedTuple):
