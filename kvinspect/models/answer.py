@@ -187,8 +187,20 @@ SURELY_LARGE = 160
 
 def concurrent_batches(setting: Setting) -> int:
     """Batches that are under way at once (`max_concurrent_batches`)."""
-    stages = setting.arguments.pipeline_parallel_size
-    return stages if setting.arguments.async_scheduling is False else stages + 1
+    stages, wanted = setting.arguments.pipeline_parallel_size, setting.arguments.async_scheduling
+    overlap = _overlap(setting) if wanted is None else wanted
+    return stages + 1 if overlap else stages
+
+
+def _overlap(setting: Setting) -> bool:
+    """Whether a batch is prepared while another runs, where nobody says."""
+    arguments, known = setting.arguments, setting.rules.drafts_overlap
+    method = arguments.speculative_method or arguments.draft_model
+    if setting.architecture.runner == "pooling":
+        return False
+    if method is None or not known or method in known or method.endswith("_mtp"):
+        return True
+    return arguments.speculative_method is None and method not in ("ngram", "[ngram]")
 
 
 def hybrid_manager_is_off(setting: Setting) -> bool:

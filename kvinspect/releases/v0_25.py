@@ -104,6 +104,7 @@ RELEASE = Release(
     log_lines=log_lines.two_lines,
     # From a model's configuration to specs.
     models=ModelRules(
+        text_alone_is_causal=False,
         latent_alignment=1,
         latent_is_quantised=False,
         kimi_latent=".attn",

@@ -24,6 +24,7 @@ RELEASE = _BEFORE.but(
     concurrency=capacity.concurrency_by_blocks,
     models=_BEFORE.models._replace(
         latent_alignment=128,
+        text_alone_is_causal=True,
         kimi_latent="",
         kimi_counts_ahead=True,
         window_knows_packing=True,

@@ -36,6 +36,7 @@ RELEASE = _BEFORE.but(
         gemma4_by_layer=True,
         names_of_modules=True,
         states_checkpoint=True,
+        drafts_overlap=(),
         weigh_ahead=("FalconH1ForCausalLM", "GraniteMoeHybridForCausalLM", "Zamba2ForCausalLM"),
         intervals_of_qwen3_next=True,
         small_capabilities=("12.1",),
