@@ -11,6 +11,7 @@ from kvinspect.engine.refusal import Refused
 from kvinspect.models.inner_backends import INNER, as_document
 from kvinspect.models.setting import Setting
 from kvinspect.models.specs import LayerCache, Specs
+from kvinspect.planning.backing import layout
 from kvinspect.planning.inputs import Inputs
 from kvinspect.releases.model_rules import ModelRules
 
@@ -42,10 +43,10 @@ class SpecsAnswer(NamedTuple):
         backends = {layer.name: made[layer.backend.backend] for layer in attention}
         inputs = Inputs({layer.name: layer.spec for layer in self.layers}, (), (), backends)
         try:
-            found = release.layout(inputs, None, release)
+            found = layout(inputs, None, release)
         except Refused:
             return None
-        return found.layout.name if found else None
+        return found.name if found else None
 
     def _backends(self, names: Iterable[str]) -> dict[str, Backend]:
         """Name → what a backend of the release, or one that a model's classes bring along, answers."""

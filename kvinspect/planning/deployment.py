@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from kvinspect.document.document import Document
 from kvinspect.document.model import SpeculativeEntry
-from kvinspect.engine.layout.layouts import KVCacheLayout
+from kvinspect.engine.layout.layouts import Layout
 
 
 class Deployment(NamedTuple):
@@ -26,7 +26,7 @@ class Deployment(NamedTuple):
     use_eagle: bool
     residents_in_flight: bool = True
     """Whether HiSparse keeps as many pages resident as tokens in flight fill, not all of a request's tokens (0.33)."""
-    layout: KVCacheLayout | None = None
+    layout: Layout | None = None
     """The layout in force, where the release has one for the whole cache."""
 
 

@@ -58,7 +58,7 @@ def states_and_windows(bucket: Bucket, repeats: int | None) -> bool:
 def packed_groups(specs: Specs, deployment: Deployment, release: PlannerRelease) -> list[UniformTypeSpecs] | None:
     """The groups, None where blocks are not outermost or all pages alike. Raises Refused where layers fall out."""
     pages = {release.page(spec) for spec in specs.values()}
-    if deployment.layout is None or not deployment.layout.block_outermost or len(pages) <= 1:
+    if deployment.layout is None or not deployment.layout.standard.block_outermost or len(pages) <= 1:
         return None
     buckets = _buckets(specs, release)
     repeats = _repeats(buckets)

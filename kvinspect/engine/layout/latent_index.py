@@ -9,11 +9,17 @@ from collections.abc import Sequence
 
 from kvinspect.document.document import Tensor
 from kvinspect.engine.groups import KVCacheGroup
-from kvinspect.engine.layout.placement import Room
+from kvinspect.engine.layout.placement import Room, place_by_page, room_of
+from kvinspect.engine.placement import Space
 from kvinspect.specs.kinds import LayerSpec
 
 
-def place_with_index(groups: Sequence[KVCacheGroup], room: Room) -> tuple[Tensor, ...]:
+def place_with_index(groups: Sequence[KVCacheGroup], space: Space) -> tuple[Tensor, ...]:
+    """By page, with the pages of a latent index in regions of their own where there is one (0.30). Raises Refused."""
+    return _with_index(groups, room_of(space)) or place_by_page(groups, space)
+
+
+def _with_index(groups: Sequence[KVCacheGroup], room: Room) -> tuple[Tensor, ...]:
     """One tensor a layer: latents and states share regions, as do the index and its tails.
 
     () where the groups are others.

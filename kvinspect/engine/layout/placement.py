@@ -16,6 +16,7 @@ from kvinspect.engine.groups import KVCacheGroup
 from kvinspect.engine.layout.layouts import KVCacheLayout
 from kvinspect.engine.layout.strides import layout_strides
 from kvinspect.engine.pages import aligned_by_slots
+from kvinspect.engine.placement import Space
 from kvinspect.engine.refusal import Refused
 from kvinspect.specs.attention import AttentionSpec
 from kvinspect.specs.kinds import LayerSpec
@@ -49,6 +50,34 @@ class Room(NamedTuple):
     def stride(self, spec: LayerSpec) -> int:
         """Bytes from block to block of one layer in a region of its own."""
         return _rounded_up(self.page(spec), self.alignment(spec))
+
+
+def place_by_page(groups: Sequence[KVCacheGroup], space: Space) -> tuple[Tensor, ...]:
+    """Runs of layers alike, counted in pages (0.29). Raises Refused."""
+    return place(groups, room_of(space))
+
+
+def place_by_stride(groups: Sequence[KVCacheGroup], space: Space) -> tuple[Tensor, ...]:
+    """As `place_by_page`, with the alignment that backends ask for (0.33). Raises Refused."""
+    return place(groups, room_of(space, aligned=True))
+
+
+def bytes_by_page(groups: Sequence[KVCacheGroup], space: Space) -> int:
+    """Bytes of a block of the largest group, in pages (0.29, 0.30). Raises Refused."""
+    return bytes_per_block(groups, room_of(space))
+
+
+def bytes_by_stride(groups: Sequence[KVCacheGroup], space: Space) -> int:
+    """As `bytes_by_page`, aligned; a layout that cannot express the pages is refused here (0.33). Raises Refused."""
+    room = room_of(space, aligned=True)._replace(num_blocks=1)
+    place(groups, room)
+    return bytes_per_block(groups, room)
+
+
+def room_of(space: Space, aligned: bool = False) -> Room:
+    """The room of a cache whose layout is settled."""
+    assert space.layout is not None
+    return Room(space.num_blocks, space.layout.standard, space.unpadded, aligned)
 
 
 def place(groups: Sequence[KVCacheGroup], room: Room) -> tuple[Tensor, ...]:

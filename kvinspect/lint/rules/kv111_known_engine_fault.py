@@ -68,7 +68,7 @@ def _split_padded_page(subject: Subject) -> Fault | None:
     refusal, cache = subject.refusal, subject.cache
     if refusal is None or refusal.stage != "reshape" or refusal.type != "RuntimeError" or cache is None:
         return None
-    for group, size in zip(cache.groups, cache.kernel_block_sizes, strict=False):
+    for group, size in zip(cache.groups, cache.kernel_blocks, strict=False):
         spec = group.first_spec
         if isinstance(spec, AttentionSpec) and spec.page_size_padded and size < spec.storage_block_size:
             text = (
@@ -96,16 +96,17 @@ def _encoder_group_in_front(subject: Subject) -> Fault | None:
     if encoder is None or all(kind == "encoder_only_attention" for kind in kinds[encoder:]):
         return None
     last = next(group for group in reversed(subject.cache.groups) if group.layer_names) if subject.cache else None
-    viewed = subject.cache is not None and last is not None and last.layer_names[0] in subject.cache.views
+    viewed = subject.judged is not None and last is not None and last.layer_names[0] in subject.judged.views
     text = "behind an encoder-only group every group takes the kernel block size of the next, and the last gets no "
-    return Fault((*GROUPS, encoder), text + ("size" if subject.judged and viewed else "view"))
+    return Fault((*GROUPS, encoder), text + ("size" if viewed else "view"))
 
 
 def _alias_with_another_backend(subject: Subject) -> Fault | None:
     if subject.cache is None:
         return None
     for alias, target in subject.document.shared.items():
-        mine, (other, _) = subject.cache.layer_backends.of(alias)[0], subject.cache.layer_backends.of(target)
+        backends = subject.cache.grouped.backends
+        mine, other = backends[alias].backend, backends[target].backend
         if mine.class_name != other.class_name and mine.shapes:
             text = f"{alias} runs on {mine.name} and gets the view of {target} in the shape of {other.name}, unchecked"
             return Fault(("shared_kv_cache_layers", alias), text)
