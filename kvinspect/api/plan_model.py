@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import pathlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from kvinspect.api.asking import load, release_of
+from kvinspect.api.connected import connected
 from kvinspect.api.plan import plan
 from kvinspect.api.specs import load_model, specs
+from kvinspect.connectors.offloading import Offloaded
+from kvinspect.connectors.transfer import transfer_of
 from kvinspect.document.checked import checked
 from kvinspect.document.numbers import counted
 from kvinspect.document.problem import DocumentError
@@ -22,6 +26,7 @@ from kvinspect.models.stages import planning_document
 from kvinspect.models.weights import Weights, weights_of
 from kvinspect.planning.answer import BackendChoice, ModelOrigin, NotModelled, PlanAnswer
 from kvinspect.planning.axes import Axis, points
+from kvinspect.planning.prefixes import PrefixBlocks
 from kvinspect.planning.sweep import Point, SweepAnswer, impossible, point_of
 from kvinspect.releases import lookup
 
@@ -42,8 +47,10 @@ class ModelPlan(NamedTuple):
     stages: tuple[SpecsAnswer, ...]
     memory: Memory
     plan: PlanAnswer
-    source: str = ""
-    """Where the config.json is from, where it is no file that was named."""
+    prefixes: PrefixBlocks | None = None
+    """The blocks by which prefixes are found again, None where they are not."""
+    offloaded: Offloaded | None = None
+    """What the memory of the host holds, None where nothing is offloaded."""
 
     @property
     def clean(self) -> bool:
@@ -70,13 +77,26 @@ class ModelPlan(NamedTuple):
         batch = f"batches of {counted(batched, 'token', ',')} and {counted(seqs, 'sequence', ',')}"
         facts = (setting.architecture.name, setting.dtype, f"cache {setting.cache_dtype}", *ranks, batch)
         steps = dict.fromkeys(step for stage in self.stages for step in stage.specs.blocks.steps)
-        return ModelOrigin(facts, self.memory.how, tuple(backends), tuple(steps), self.source)
+        steps.update(dict.fromkeys(self._notes()))
+        return ModelOrigin(facts, self.memory.how, tuple(backends), tuple(steps))
+
+    def _notes(self) -> Iterator[str]:
+        """What follows for prefixes and offloading, in sentences."""
+        prefixes, kept = self.prefixes, self.offloaded
+        if prefixes is not None and prefixes.hits > max(prefixes.groups, default=prefixes.hits):
+            size = counted(prefixes.hits, "token", ",")
+            yield f"prefixes are found again in steps of {size}, so a prompt that is not longer never hits"
+        if kept is not None:
+            yield f"{kept.connector} holds {counted(kept.blocks, 'block', ',')} in the memory of the host"
 
     def to_dict(self) -> dict[str, Any]:
         """The plan as JSON, with the memory's origin and the specs."""
         found = [stage.to_dict() for stage in self.stages]
-        source = {"model_source": self.source} if self.source else {}
-        return {**self.plan.to_dict(), **source, "memory": self.memory.to_dict(), "stages": found}
+        more = {
+            "prefix_caching": self.prefixes.to_dict() if self.prefixes else None,
+            "offloading": self.offloaded.to_dict() if self.offloaded else None,
+        }
+        return {**self.plan.to_dict(), **more, "memory": self.memory.to_dict(), "stages": found}
 
 
 @checked
@@ -104,6 +124,10 @@ def plan_model(
     arguments = engine_arguments(engine_args)
     version = lookup.number(release_of(engine)[1].version)
     variables = environment(env or {}, version)
+    transfer = transfer_of(written, variables, version)
+    arguments = replace(
+        arguments, kv_connector=transfer.name if transfer else None, env=tuple(sorted(variables.items()))
+    )
     stages = tuple(
         as_served(
             specs(
@@ -119,13 +143,20 @@ def plan_model(
         )
         for stage in range(arguments.pipeline_parallel_size)
     )
-    found = plan(load(planning_document(stages, memory.size, written), loaded.name))
+    whole = connected(
+        planning_document(stages, memory.size, written, transfer),
+        lambda document: plan(load(document, loaded.name)),
+        transfer,
+        stages,
+    )
+    found = whole.plan
     # The document in between names the release that was chosen before it.
     setting = found.setting._replace(engine_source=lookup.chosen(engine, None)[2])
     left_out = not_modelled(written, variables, version, memory.how != "given")
     drafts = dict.fromkeys(stage.specs.left_out for stage in stages if stage.specs.left_out)
     noted = (*(NotModelled("--speculative-config", what, True) for what in drafts), *left_out)
-    return ModelPlan(stages, memory, found._replace(setting=setting, not_modelled=noted))
+    found = found._replace(setting=setting, not_modelled=noted)
+    return ModelPlan(stages, memory, found, whole.prefixes, whole.offloaded)
 
 
 class Budget(NamedTuple):

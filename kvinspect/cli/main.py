@@ -30,7 +30,6 @@ COMMANDS = {
     "map": "draw",
     "capture": "capture",
     "gpus": "gpus",
-    "models": "models",
     "doctor": "doctor",
     "schema": "schema",
 }

@@ -5,16 +5,16 @@ Follows `init_attn_backend` and `add_kv_sharing_layers_to_kv_cache_groups` (0.25
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
 from kvinspect.document.document import GROUPS, Document, Group, LayerUse
 from kvinspect.document.problem import Path
 from kvinspect.engine.backends import Backend, Backends
 from kvinspect.engine.refusal import Refused
-from kvinspect.specs.kinds import GroupSpec, LayerSpec, ViewedSpec
+from kvinspect.specs.kinds import GroupSpec, LayerSpec
 from kvinspect.specs.mamba import MambaSpec
-from kvinspect.specs.raw_pages import RawPagesSpec
+from kvinspect.specs.uniform_type import UniformTypeSpecs
 
 
 class KVCacheGroup(NamedTuple):
@@ -35,11 +35,13 @@ class KVCacheGroup(NamedTuple):
     @property
     def first_spec(self) -> LayerSpec:
         """The spec of the group, or of its first layer where each has its own."""
-        return self.spec.first
+        return self.spec.specs[0][1] if isinstance(self.spec, UniformTypeSpecs) else self.spec
 
     def spec_of(self, layer: str) -> LayerSpec:
         """The spec of a layer. Raises Refused where the layer has none, as KV-sharing layers in such a group."""
-        found = self.spec.of_layer(layer)
+        if not isinstance(self.spec, UniformTypeSpecs):
+            return self.spec
+        found = self.spec.by_layer.get(layer)
         if found is None:
             text = f"the layer {layer} is not among the group's kv_cache_specs"
             path = ("shared_kv_cache_layers", layer)
@@ -52,12 +54,12 @@ class AttentionGroup(NamedTuple):
 
     backend: Backend
     layer_names: tuple[str, ...]
-    spec: ViewedSpec
+    spec: LayerSpec
     kv_cache_group_id: int
     num_heads_q: int
 
 
-def cache_groups(document: Document, specs: Sequence[GroupSpec]) -> tuple[KVCacheGroup, ...]:
+def cache_groups(document: Document, specs: list[GroupSpec]) -> tuple[KVCacheGroup, ...]:
     """The groups as the planner hands them over, with the KV-sharing layers added to their targets' groups."""
     shared = document.shared
     groups = [_without(group, spec, shared) for group, spec in zip(document.groups, specs, strict=True)]
@@ -72,13 +74,10 @@ def _without(group: Group, spec: GroupSpec, shared: Mapping[str, str]) -> KVCach
     return KVCacheGroup(group.id, tuple(n for n in group.layer_names if n not in shared), spec, entry=group.id)
 
 
-def attention_groups(group: KVCacheGroup, backends: Mapping[str, LayerBackend]) -> tuple[AttentionGroup, ...]:
-    """The layers of a group split by backend class, spec and query heads, in the order of their first layers.
-
-    () for layers without views, which have no backend.
-    """
-    found: dict[tuple[str, str, ViewedSpec, int], tuple[Backend, list[str]]] = {}
-    for (backend, heads, spec), layers in _alike(group, backends):
+def attention_groups(group: KVCacheGroup, use_of: Callable[[str], tuple[Backend, int]]) -> tuple[AttentionGroup, ...]:
+    """The layers of a group split by backend class, spec and query heads, in the order of their first layers."""
+    found: dict[tuple[str, str, LayerSpec, int], tuple[Backend, list[str]]] = {}
+    for (backend, heads, spec), layers in _alike(group, use_of):
         key = (backend.module, backend.class_name, spec, heads)
         found.setdefault(key, (backend, []))[1].extend(layers)
     return tuple(
@@ -87,16 +86,13 @@ def attention_groups(group: KVCacheGroup, backends: Mapping[str, LayerBackend]) 
 
 
 def _alike(
-    group: KVCacheGroup, backends: Mapping[str, LayerBackend]
-) -> Iterator[tuple[tuple[Backend, int, ViewedSpec], list[str]]]:
+    group: KVCacheGroup, use_of: Callable[[str], tuple[Backend, int]]
+) -> Iterator[tuple[tuple[Backend, int, LayerSpec], list[str]]]:
     """Neighbouring layers with the same objects, so that their specs are compared once."""
     run: list[str] = []
-    last: tuple[Backend, int, ViewedSpec] | None = None
+    last: tuple[Backend, int, LayerSpec] | None = None
     for layer in (*group.layer_names, *group.sharing):
-        spec = group.spec_of(layer)
-        if isinstance(spec, RawPagesSpec):
-            return
-        this = (*backends[layer], spec)
+        this = (*use_of(layer), group.spec_of(layer))
         if last is not None and not (this[0] is last[0] and this[1] == last[1] and this[2] is last[2]):
             yield last, run
             run = []
@@ -106,39 +102,32 @@ def _alike(
         yield last, run
 
 
-class LayerBackend(NamedTuple):
-    """What runs a layer."""
-
-    backend: Backend
-    num_heads_q: int
-
-
 class LayerBackends:
     """Which backend and how many query heads each layer has; a KV-sharing layer its target's where nothing is said."""
 
     def __init__(self, document: Document, backends: Backends, groups: tuple[KVCacheGroup, ...]) -> None:
         self.document, self.backends = document, backends
-        self._found: dict[str, LayerBackend] = {}
+        self._found: dict[str, tuple[Backend, int]] = {}
         self.state_layers = {
             layer: spec
             for group in groups
-            if any(spec.holds_states for spec in group.spec.each)
+            if isinstance(group.spec, (MambaSpec, UniformTypeSpecs))
             for layer in group.layer_names
             if isinstance(spec := group.spec_of(layer), MambaSpec)
         }
 
-    def of(self, layer: str) -> LayerBackend:
-        """What runs a layer. Raises Refused for a backend that the release lacks."""
+    def of(self, layer: str) -> tuple[Backend, int]:
+        """(backend, query heads). Raises Refused for a backend that the release lacks."""
         found = self._found.get(layer)
         if found is None:
             found = self._found[layer] = self._of(layer)
         return found
 
-    def _of(self, layer: str) -> LayerBackend:
+    def _of(self, layer: str) -> tuple[Backend, int]:
         use = self._use(layer)
         default = 0 if layer in self.state_layers else self.document.model.model_config.num_attention_heads or 0
         heads = use.num_heads_q if use.num_heads_q is not None else default
-        return LayerBackend(self.backends.named(use.backend, use.path), heads)
+        return self.backends.named(use.backend, use.path), heads
 
     def _use(self, layer: str) -> LayerUse:
         uses = self.document.uses

@@ -52,16 +52,23 @@ class EngineArguments:
     draft_model: str | None = None
     num_gpu_blocks_override: int | None = None
     language_model_only: bool = False
-    forbidden_modalities: tuple[str, ...] = ()
-    """Kinds of items of which a prompt may have none (`limit_mm_per_prompt`)."""
-    model_impl: str = "auto"
     kv_sharing_fast_prefill: bool = False
     enable_expert_parallel: bool = False
     data_parallel_size: int = 1
     performance_mode: str | None = None
+    kv_connector: str | None = None
+    env: tuple[tuple[str, str], ...] = ()
+
+    def variable(self, name: str) -> str | None:
+        """The value of an environment variable, None where it is not set."""
+        return dict(self.env).get(name)
 
 
-_DEFAULTS = {field.name: field.default for field in fields(EngineArguments)}
+SETTLED = ("kv_connector", "env")
+"""What no argument says by itself: the connector, and the environment."""
+
+
+_DEFAULTS = {field.name: field.default for field in fields(EngineArguments) if field.name not in SETTLED}
 _NUMBERS = {name: 1 for name, value in _DEFAULTS.items() if type(value) is int} | {
     "num_speculative_tokens": 0, "block_size": 1, "max_model_len": -1, "max_num_batched_tokens": 1, "max_num_seqs": 1,
     "flash_attn_version": 2, "mamba_block_size": 1, "num_gpu_blocks_override": 0,
@@ -170,15 +177,7 @@ def _flattened(named: dict[str, Any]) -> dict[str, Any]:
         ):
             if attention.get(key) is not None:
                 named.setdefault(name, attention[key])
-    limits = named.get("limit_mm_per_prompt")
-    if isinstance(limits, Mapping):
-        named.setdefault("forbidden_modalities", tuple(str(kind) for kind in limits if _is_zero(limits[kind])))
     return named
-
-
-def _is_zero(limit: Any) -> bool:
-    """Whether a limit, or the count of one that is written out, allows nothing."""
-    return limit == 0 or (isinstance(limit, Mapping) and limit.get("count") == 0)
 
 
 def _take(name: str, value: Any, found: dict[str, Any]) -> Problem | None:

@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
+from kvinspect.connectors.transfer import Transfer, refused
 from kvinspect.models import nested
 from kvinspect.models.answer import SpecsAnswer
 from kvinspect.models.arguments import EngineArguments
 from kvinspect.models.config import Model
 from kvinspect.models.registry import architecture
-from kvinspect.models.setting import settle
+from kvinspect.models.setting import Setting, settle
 from kvinspect.models.specs import make_specs
 from kvinspect.planning.inspection import in_order
 from kvinspect.releases.release import Release
@@ -34,17 +35,21 @@ def stage_of(
 
     Raises DocumentError, Unknown or Refused where the model cannot be used or the engine stops.
     """
-    known = architecture(model, release.version, arguments.runner, arguments.model_impl)
+    known = architecture(model, release.version, arguments.runner)
     setting = settle(model, release, *device, arguments, known)
     return SpecsAnswer(model.name, called, make_specs(model, setting, stage))
 
 
 def planning_document(
-    stages: Sequence[SpecsAnswer], memory: int, engine_args: Mapping[str, Any] | None = None
+    stages: Sequence[SpecsAnswer],
+    memory: int,
+    engine_args: Mapping[str, Any] | None = None,
+    transfer: Transfer | None = None,
 ) -> dict[str, Any]:
     """The planning document of all stages, one worker of `memory` bytes for each of them.
 
-    `engine_args` is what the user wrote, for what layers do not depend on: CUDA graphs, drafts, the KV connector.
+    `engine_args` is what the user wrote, for what layers do not depend on: CUDA graphs and drafts; `transfer` is the KV
+    connector.
     """
     documents = [stage.to_planning_document(available_memory=[memory] * len(stages)) for stage in stages]
     specs = [document["kv_cache_specs"] for document in documents]
@@ -58,6 +63,8 @@ def planning_document(
         "kv_cache_specs": merged,
         **_written(engine_args or {}),
     }
+    if transfer is not None:
+        found = _with_connector(found, transfer, setting)
     if len(documents) > 1:
         found["worker_layers"] = [in_order(list(one)) for one in specs]
     return {**found, "shared_kv_cache_layers": shared} if shared else found
@@ -84,8 +91,24 @@ def _written(engine_args: Mapping[str, Any]) -> dict[str, Any]:
         found["speculative_config"] = {
             key: speculative[key] for key in ("num_speculative_tokens", "method") if key in speculative
         }
-    transfer = engine_args.get("kv_transfer_config")
-    if isinstance(transfer, Mapping):
-        keys = ("kv_connector", "kv_connector_extra_config")
-        found["kv_transfer_config"] = {key: transfer[key] for key in keys if key in transfer}
     return found
+
+
+def _with_connector(document: Mapping[str, Any], transfer: Transfer, setting: Setting) -> dict[str, Any]:
+    """The document with what the KV connector makes of it. Raises DocumentError where it does not take the groups."""
+    found = {
+        **document,
+        "kv_transfer_config": {"kv_connector": transfer.name, "kv_connector_extra_config": _plain(transfer)},
+    }
+    if not transfer.takes_groups:
+        if setting.arguments.disable_hybrid_kv_cache_manager is False:
+            raise refused(f"{transfer.name} does not take the hybrid manager, which is asked for")
+        found["scheduler_config"] = {**found["scheduler_config"], "disable_hybrid_kv_cache_manager": True}
+    graphs = found.get("compilation_config") or {}
+    if transfer.in_pieces and str(graphs.get("cudagraph_mode", "FULL")).upper().startswith("FULL"):
+        found["compilation_config"] = {**graphs, "cudagraph_mode": "PIECEWISE"}
+    return found
+
+
+def _plain(transfer: Transfer) -> dict[str, Any]:
+    return {str(key): value for key, value in transfer.extra.items()}

@@ -35,6 +35,10 @@ class ModelRules(NamedTuple):
     """(GiB of a GPU from which it holds, max_num_batched_tokens of `vllm serve`), the largest first."""
     small_capabilities: tuple[str, ...] = ()
     """Compute capabilities of GPUs with much memory that `vllm serve` treats as small ones: GB10."""
+    states_hash_by_mode: bool = False
+    """Whether a group of states has blocks of its own for hashes by its mode (0.30 on), and not by its block size."""
+    ranks_offload_together: bool = False
+    """Whether ranks offload into one region of whole pages, which holds a latent that they share once (0.27 on)."""
     hybrids_cache_prefixes: bool = False
     """Whether models with state-space layers cache prefixes where nobody says."""
     states_cache_all: bool = True
@@ -57,12 +61,6 @@ class ModelRules(NamedTuple):
     """Whether a window's block is as long as the page of the other layers allows, not the shortest."""
     cohere_window_counts_itself: bool = False
     """Whether a window of Cohere's has its own token beside those that the configuration counts."""
-    text_alone_is_causal: bool = True
-    """Whether a model that is served without images attends one way, though its images would attend both."""
-    drafts_overlap: tuple[str, ...] = (
-        "eagle", "eagle3", "mtp", "dflash", "dspark", "extract_hidden_states", "ngram_gpu",
-    )  # fmt: skip
-    """Ways to draft with which batches overlap by default; none for all of them."""
     weigh_ahead: tuple[str, ...] = ()
     """Classes of Mamba 2 that count drafted tokens when pages are aligned, beside those that do in every release."""
     flash_kda_leaves_states: bool = False

@@ -15,7 +15,6 @@ ROOMS = (duties.FLAGS, duties.VARIABLES, duties.KEYS)
 WRITTEN = json.loads((catalogue.FOLDER / "duties.json").read_text(encoding="utf-8"))
 
 ELSEWHERE = {
-    "limit-mm-per-prompt": "forbidden_modalities",
     "attention-config": "an attention backend",
     "compilation-config": "CUDA graphs",
     "config": "the file of flags",
@@ -24,6 +23,9 @@ ELSEWHERE = {
     "gpu-memory-utilization": "an estimate of the memory",
     "hf-overrides": "the model's configuration",
     "kv-cache-memory-bytes": "the memory",
+    "kv-offloading-backend": "the KV connector",
+    "kv-offloading-size": "the KV connector",
+    "kv-transfer-config": "the KV connector",
     "max-cudagraph-capture-size": "CUDA graphs",
     "model": "the model",
     "optimization-level": "CUDA graphs",

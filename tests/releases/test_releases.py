@@ -15,7 +15,7 @@ from kvinspect.releases.data import catalogue
 from kvinspect.releases.data.catalogue import versions
 
 ROOM = pathlib.Path(kvinspect.__file__).parent / "releases"
-DATA = {"catalogue.json", "flags.json", "runners.json", "architectures.json", "inputs.json"}
+DATA = {"catalogue.json", "flags.json", "runners.json", "architectures.json", "inputs.json", "connectors.json"}
 
 
 @pytest.mark.parametrize("version", versions())

@@ -20,13 +20,8 @@ KINDS = {
     "uniform_type": "UniformTypeKVCacheSpecs",
     "tq_full_attention": "TQFullAttentionSpec",
     "rswa": "RSWASpec",
-    "hidden_state_cache": "HiddenStateCacheSpec",
-    "circular_buffer": "CircularBufferSpec",
-    "kpool_tail": "KpoolTailSpec",
-    "hisparse_hot": "HiSparseHotSpec",
-    "hisparse_resident": "HiSparseResidentSpec",
 }
-LATENT = ("MLAAttentionSpec", "SlidingWindowMLASpec", "HiddenStateCacheSpec")
+LATENT = ("MLAAttentionSpec", "SlidingWindowMLASpec")
 
 
 def model_runner(document):
@@ -86,10 +81,7 @@ def kind_of(spec):
 
     if isinstance(spec, interface.UniformTypeKVCacheSpecs):
         return "uniform_type"
-    found = interface.get_kv_cache_spec_kind(spec).value
-    if found != "unknown":
-        return found
-    return next((kind for kind, name in KINDS.items() if name == type(spec).__name__), found)
+    return interface.get_kv_cache_spec_kind(spec).value
 
 
 def backend_class(name, document):

@@ -23,8 +23,6 @@ ARCHITECTURES = (
     "Qwen3MoeForCausalLM",
     "SeedOssForCausalLM",
     "VoyageQwen3BidirectionalEmbedModel",
-    "JinaForRanking",
-    "JinaEmbeddingsV5Model",
 )
 
 

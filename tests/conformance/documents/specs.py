@@ -11,14 +11,7 @@ PLAIN = (
     "CrossAttentionSpec",
     "ChunkedLocalAttentionSpec",
 )
-RARE = (
-    "SinkFullAttentionSpec",
-    "RSWASpec",
-    "TQFullAttentionSpec",
-    "EncoderOnlyAttentionSpec",
-    "CircularBufferSpec",
-    "KpoolTailSpec",
-)
+RARE = ("SinkFullAttentionSpec", "RSWASpec", "TQFullAttentionSpec", "EncoderOnlyAttentionSpec")
 LATENT_SIZES = (576, 320, 128, 512)
 LATENT = ("MLAAttentionSpec", "SlidingWindowMLASpec", "HiddenStateCacheSpec")
 

@@ -1,0 +1,61 @@
+"""What a KV connector, offloading and the prefix cache make of a model's plan."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from kvinspect.connectors.offloading import Offloaded, check_hashes, offloaded
+from kvinspect.connectors.transfer import Transfer
+from kvinspect.engine.refusal import Refused
+from kvinspect.models.answer import SpecsAnswer
+from kvinspect.planning.answer import PlanAnswer
+from kvinspect.planning.prefixes import PrefixBlocks, prefix_blocks
+
+Planner = Callable[[Mapping[str, Any]], PlanAnswer]
+
+
+class Connected(NamedTuple):
+    """A plan with the blocks of its prefix cache, and what of it the memory of the host holds."""
+
+    plan: PlanAnswer
+    prefixes: PrefixBlocks | None = None
+    offloaded: Offloaded | None = None
+
+
+def connected(
+    document: Mapping[str, Any], planner: Planner, transfer: Transfer | None, stages: Sequence[SpecsAnswer]
+) -> Connected:
+    """The plan of a document in the layout that the connector requires, as far as the backends read it.
+
+    Raises DocumentError for a configuration of the connector with which the engine would not start.
+    """
+    answer = planner(document)
+    layout = transfer.layout(stages[0].setting.shape.is_mla) if transfer else None
+    if layout and "kv_cache_layout" not in document and _reads(answer, layout):
+        answer = planner({**document, "kv_cache_layout": layout})
+    if answer.refusal is not None or not answer.workers:
+        return Connected(answer)
+    return _blocks(answer, transfer, stages[0])
+
+
+def _reads(answer: PlanAnswer, layout: str) -> bool:
+    """Whether the backends read a layout: up to 0.28 each by itself, later the one of the whole cache."""
+    return answer.layout is None or layout in [one.name for one in answer.layout.candidates]
+
+
+def _blocks(answer: PlanAnswer, transfer: Transfer | None, stage: SpecsAnswer) -> Connected:
+    setting, worker = stage.setting, answer.workers[0]
+    arguments, rules = setting.arguments, setting.rules
+    hashes = setting.prefix_caching or transfer is not None
+    size, shards = stage.specs.blocks.block_size, arguments.decode_context_parallel_size
+    found = prefix_blocks(worker.groups, size, shards, hashes, rules.states_hash_by_mode)
+    try:
+        check_hashes(transfer, found.groups, found.hashed)
+    except Refused as refused:
+        return Connected(answer._replace(refusal=refused.refusal.within("connector")))
+    ranks = arguments.tensor_parallel_size * arguments.pipeline_parallel_size
+    shared = setting.shape.is_mla and len(worker.groups) == 1 and arguments.pipeline_parallel_size == shards == 1
+    together = rules.ranks_offload_together
+    kept = offloaded(transfer, found.groups, worker.bytes_per_block, 1 if shared and together else ranks, together)
+    return Connected(answer, found if setting.prefix_caching else None, kept)

@@ -1,0 +1,42 @@
+"""The connectors that each release has, `connectors.json`, written by `tools/connectors.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import NamedTuple
+
+from kvinspect.releases.data.catalogue import read_file
+
+NATIVE = "OffloadingConnector"
+"""The connector of `--kv-offloading-size`."""
+
+
+class Connector(NamedTuple):
+    """What a connector asks of the cache.
+
+    `hybrid`: it takes groups of blocks (`SupportsHMA`). `layouts` are those that it requires for models without and
+    with MLA. Under the `piecewise` key of its extra configuration, CUDA graphs have to be in pieces. Under `children`
+    stand the connectors that answer in its place.
+    """
+
+    hybrid: bool
+    layouts: tuple[str | None, str | None]
+    piecewise: str | None
+    children: str | None
+
+
+@cache
+def read(version: str) -> Mapping[str, Connector]:
+    """The connectors of a release, by the names that `--kv-transfer-config` has for them."""
+    found = read_file(version, "connectors")["connectors"]
+    return {name: _connector(row) for name, row in found.items()}
+
+
+def _connector(row: Mapping[str, object]) -> Connector:
+    layouts = row.get("layout")
+    pair = (layouts.get("plain"), layouts.get("mla")) if isinstance(layouts, Mapping) else (None, None)
+    piecewise, children = row.get("piecewise"), row.get("children")
+    return Connector(
+        bool(row["hybrid"]), pair, str(piecewise) if piecewise else None, str(children) if children else None
+    )
