@@ -7,6 +7,7 @@ import pytest
 
 import kvinspect
 from conftest import ROOT
+from kvinspect.document.checked import RAISES
 
 FUNCTIONS = [name for name in kvinspect.__all__ if inspect.isfunction(getattr(kvinspect, name))]
 MODEL, DOCUMENT = str(ROOT / "examples/models/qwen3-8b"), str(ROOT / "configs/llama-3.1-8b.yaml")
@@ -53,6 +54,11 @@ def test_wrong_values(name, wrong):
 
 def test_every_public_function_is_checked():
     assert [name for name in FUNCTIONS if not hasattr(getattr(kvinspect, name), "__wrapped__")] == []
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_every_public_function_says_what_it_raises(name):
+    assert inspect.getdoc(getattr(kvinspect, name)).endswith(RAISES)
 
 
 @pytest.mark.parametrize(

@@ -45,6 +45,7 @@ ROOMS = [
     "releases.data",
     "document",
     "hardware",
+    "bundled",
     "capture",
     "engine.refusal",
     "specs",

@@ -9,15 +9,18 @@ the device, the rule behind it is read by hand (`kernel_blocks.py`, `packing.py`
 """
 
 import dataclasses
+import enum
 import json
 import pathlib
 import subprocess
 import sys
 
 import pretend
+from backend_facts import facts as read_facts
+from backend_facts import state_layers
 from kernel_blocks import block_sizes, quant_modes
 from packing import TURBOQUANT, customized
-from selection import selection
+from selection import MODEL_SELECTION, selection
 from support import FLASH_ATTN_VERSIONS, cudagraph
 from varying import condition, rules
 
@@ -82,6 +85,9 @@ CAPABILITIES = (
     "supports_kv_connector",
     "capabilities_accepted",
 )
+
+SIZED = ("head_size_rule", "preferred_block_size")
+"""Facts that most backends have not."""
 
 EXACT = {
     "9/16*head_size": "head_size//2+head_size//16",
@@ -150,13 +156,21 @@ def spec_classes(interface):
         out[name] = {
             "required": [field for field, needed in fields.items() if needed],
             "optional": [field for field, needed in fields.items() if not needed],
+            "defaults": words_of_defaults(cls),
         }
     return out
+
+
+def words_of_defaults(cls):
+    """The default of each field whose value is a word."""
+    return {f.name: f.default.name for f in dataclasses.fields(cls) if isinstance(f.default, enum.Enum)}
 
 
 def entry(row, backend):
     """The catalogue's entry of one backend."""
     out = {"class": row["class"], "module": row["module"]}
+    if row["enum"].startswith("Mamba"):
+        out["mamba_type"] = row["name"]
     if backend is None:
         kind, _, text = row["unavailable"].partition(": ")
         return {**out, "unavailable": {"type": kind, "text": text.split(". ")[0]}}
@@ -164,7 +178,7 @@ def entry(row, backend):
         out["not_importable_on"] = [p["platform"] for p in row["not_importable_on"]]
     out["cudagraph_support"] = cudagraph(row, backend)
     if row["enum"].startswith("Mamba"):
-        return {**out, "is_ssm": True}
+        return {**out, "is_ssm": True, "name": backend.get_name()}
     out |= layouts(row) if "supported_kv_cache_layouts" in row else legacy_layouts(row, backend)
     out["supported_kernel_block_sizes"] = block_sizes(row, backend)
     if "supported_kv_cache_layouts" not in row:
@@ -173,10 +187,10 @@ def entry(row, backend):
         out["head_size_v_of_class"] = True
     if customized(backend):
         out["customize_spec"] = customized(backend)
-    for key in CAPABILITIES:
-        if key in row:
+    for key in (*CAPABILITIES, *SIZED):
+        if key in row and not (key in SIZED and row[key] is None):
             out[key] = rules(row[key])
-    return out
+    return out | read_facts(row["name"], backend)
 
 
 def layouts(row):
@@ -228,6 +242,8 @@ def collect():
         "kv_quant_modes": quant_modes(),
         "flash_attn_version": FLASH_ATTN_VERSIONS,
         "selection": selection(),
+        "model_selection": MODEL_SELECTION,
+        "state_layers": state_layers(),
         "spec_classes": spec_classes(interface),
         "backends": backends,
     }

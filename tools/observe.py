@@ -290,7 +290,7 @@ def attention(backend):
     from vllm.platforms.interface import DeviceCapability
     from vllm.v1.attention.backend import AttentionType
 
-    out = layouts(backend)
+    out = layouts(backend) | sized(backend)
     with under(configuration()):
         sizes = backend.get_supported_kernel_block_sizes
         out["supported_kernel_block_sizes"] = asked(sizes, *([None] if inspect.signature(sizes).parameters else []))
@@ -305,6 +305,40 @@ def attention(backend):
             known = [(word, DeviceCapability(*map(int, word.split(".")))) for word in CAPABILITIES]
             out["capabilities_accepted"] = [word for word, capability in known if asked(takes, capability)]
     return out
+
+
+def sized(backend):
+    """Head sizes that follow a rule, and the preferred block where it is another than the kernels' sizes give."""
+    from vllm.v1.attention.backend import AttentionBackend
+
+    preferred, usual = (
+        asked(getter, *first, DEFAULT_BLOCK)
+        for getter, first in (
+            (backend.get_preferred_block_size, ()),
+            (AttentionBackend.get_preferred_block_size.__func__, (backend,)),
+        )
+    )
+    with under(configuration()):
+        sizes = [size for size in range(1, MOST_HEAD + 1) if asked(backend.supports_head_size, size)]
+    return {
+        "head_size_rule": head_size_rule(sizes),
+        "preferred_block_size": None if preferred == usual else preferred,
+    }
+
+
+DEFAULT_BLOCK, MOST_HEAD = 16, 1024
+
+
+def head_size_rule(sizes):
+    """The multiples of a number, or all from one number on, that are accepted; None where it is neither, or all."""
+    if sizes in ([], list(range(1, MOST_HEAD + 1))):
+        return None
+    first, last = sizes[0], sizes[-1]
+    if last == MOST_HEAD and sizes == list(range(first, last + 1)):
+        return {"least": first}
+    if len(sizes) > 4 and sizes == list(range(first, last + 1, first)):
+        return {"multiple_of": first, "most": last}
+    return None
 
 
 def layouts(backend):

@@ -9,18 +9,24 @@ import contextlib
 import importlib.abc
 import importlib.machinery
 import importlib.util
+import pathlib
 import sys
 import types
 
 COMPILED = (
     "_C", "_moe_C", "_rocm_C", "_flashmla", "_deepselect_C", "_qutlass_C", "vllm_flash_attn._vllm_fa", "_custom_",
+    "third_party.deep_gemm._C.",
 )  # fmt: skip
 ABSENT = {"vllm_xpu_kernels", "cutlass", "cuda", "quack", "deep_gemm", "pplx_kernels", "hpc"}
 WHEN_ASKED_FOR = {
     "flashinfer", "torchvision", "aiter", "amdsmi", "flash_attn", "flash_mla", "tokenspeed_mla", "fmha_sm100",
     "tilelang", "cupy", "b12x", "sgl_kernel", "mslk", "fbgemm_gpu", "triton_kernels", "torchaudio", "soundfile",
+    "timm", "terratorch",
 }  # fmt: skip
 """Packages that stay away until an import fails for want of them: some of vLLM asks whether they are there."""
+
+LOADERS = ("vllm.third_party.deep_gemm._C",)
+"""Modules in Python that load a compiled part from their own folder when they are imported."""
 
 ROCM_ARCHITECTURES = {"9.4": "gfx942", "9.5": "gfx950"}
 
@@ -95,6 +101,7 @@ class HollowImporter(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 def be(platform, capability):
     """Be a machine with such a device; `capability` is `major.minor`, None where the platform has none."""
     sys.meta_path.append(HollowImporter())
+    sys.modules.update({name: HollowModule(name) for name in LOADERS if not _is_whole(name)})
     if platform == "cuda":
         ABSENT.add("flashinfer")
     _torch_sees(platform, capability)
@@ -107,6 +114,12 @@ def be(platform, capability):
     if importlib.util.find_spec("vllm.utils.flashinfer"):
         # It asks NVIDIA's server for kernels; here it finds them.
         importlib.import_module("vllm.utils.flashinfer").has_nvidia_artifactory = lambda: True
+
+
+def _is_whole(loader):
+    """Whether the compiled part that a module loads is there."""
+    folder = pathlib.Path(importlib.util.find_spec("vllm").origin).parent.joinpath(*loader.split(".")[1:-1])
+    return any(folder.glob("*.so"))
 
 
 def _torch_sees(platform, capability):
@@ -129,6 +142,8 @@ def _torch_sees(platform, capability):
     torch.cuda.get_device_capability = lambda *a, **k: (major, minor)
     torch.cuda.current_device = lambda: 0
     torch.cuda.get_device_name = lambda *a, **k: platform
+    # The CPU is one with AMX, whichever this machine has.
+    torch.cpu._is_amx_tile_supported = torch.cpu._is_avx512_supported = lambda: True
 
 
 HOMES = {

@@ -13,6 +13,28 @@ FACTS = {
 }
 """Facts that a selector may ask for besides MLA and the device, with values on both sides of what it asks."""
 
+MODEL_SELECTION = {
+    "deepseek_v4": {
+        "rules": [
+            {"if": {"capability_family": [12]}, "value": ["FLASHINFER_MLA_SPARSE_DSV4"]},
+            {"value": ["FLASHMLA_SPARSE_DSV4", "FLASHINFER_MLA_SPARSE_DSV4"]},
+        ]
+    },
+    "two_head_sizes": {
+        "rules": [
+            {
+                "if": {"platform": "cuda", "flash_attn_version": [3, 4]},
+                "value": ["FLASH_ATTN_DIFFKV", "TRITON_ATTN_DIFFKV"],
+            },
+            {"value": ["TRITON_ATTN_DIFFKV", "FLASH_ATTN_DIFFKV"]},
+        ]
+    },
+    "sinks": ["FLASH_ATTN_DIFFKV"],
+    "gemma4": ["FLASH_ATTN", "TRITON_ATTN"],
+}
+"""Backends that a model's own code tries, most preferred first: `_select_dsv4_backend` and `DeepseekV4Attention`,
+`MiMoV2Attention` (values of another size than keys), `StaticSinkAttention`, `Gemma4Config.verify_and_update_config`."""
+
 
 def selection():
     """The rules of every platform, first match wins."""

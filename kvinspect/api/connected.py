@@ -41,7 +41,11 @@ def connected(
 
 def _reads(answer: PlanAnswer, layout: str) -> bool:
     """Whether the backends read a layout: up to 0.28 each by itself, later the one of the whole cache."""
-    return answer.layout is None or layout in [one.name for one in answer.layout.candidates]
+    return (
+        answer.layout is None
+        or not answer.layout.candidates
+        or layout in [one.name for one in answer.layout.candidates]
+    )
 
 
 def _blocks(answer: PlanAnswer, transfer: Transfer | None, stage: SpecsAnswer) -> Connected:

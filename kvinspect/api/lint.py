@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from kvinspect.document.checked import checked
 from kvinspect.document.finding import Severity
 from kvinspect.document.problem import DocumentError
-from kvinspect.document.source import label_of
+from kvinspect.document.source import FOUND_BY_LINK, label_of
 from kvinspect.lint.matrix import together
 from kvinspect.lint.run import FileResult, failed, lint_file, lint_under, unset
 from kvinspect.lint.settings import Settings, read_settings, settings_for
@@ -49,10 +49,13 @@ def lint(
     return lint_file(origin, settings or _settings(origin), engine)
 
 
-def lint_one(name: str, options: Options, settings: Settings | None = None) -> FileResult:
+def lint_one(
+    name: str, options: Options, settings: Settings | None = None, linked: frozenset[str] = frozenset()
+) -> FileResult:
     """The findings of a file under every release of the options, or under its own.
 
-    Without `settings` those of the file's folder count; where they are wrong the file is not judged.
+    Without `settings` those of the file's folder count; where they are wrong the file is not judged. Nothing is quoted
+    of the files in `linked`.
     """
     try:
         settings = settings or _settings(name)
@@ -60,17 +63,21 @@ def lint_one(name: str, options: Options, settings: Settings | None = None) -> F
         return unset(label_of(name), error)
     except Exception as error:
         return failed(label_of(name), error)
-    results = lint_under(name, options.over(settings), options.engines or (None,))
+    results = lint_under(
+        name, options.over(settings), options.engines or (None,), private=FOUND_BY_LINK if name in linked else ""
+    )
     return together(results, [lookup.known(engine) for engine in options.engines])
 
 
-def lint_many(names: Sequence[str], options: Options, jobs: int = 1) -> list[FileResult]:
+def lint_many(
+    names: Sequence[str], options: Options, jobs: int = 1, linked: frozenset[str] = frozenset()
+) -> list[FileResult]:
     """The findings of files, in their order, by so many processes.
 
     Raises DocumentError where the configuration that the options name is wrong.
     """
     settings = read_settings(pathlib.Path(options.config)) if options.config is not None else None
-    lint_it = partial(lint_one, options=options, settings=settings)
+    lint_it = partial(lint_one, options=options, settings=settings, linked=linked)
     # Standard input and pipes are this process's: another would find them empty or closed.
     shared = [name for name in names if os.path.isfile(name)]
     if jobs <= 1 or len(shared) < 2:

@@ -47,6 +47,8 @@ class ModelPlan(NamedTuple):
     stages: tuple[SpecsAnswer, ...]
     memory: Memory
     plan: PlanAnswer
+    source: str = ""
+    """Where the config.json is from, where it is no file that was named."""
     prefixes: PrefixBlocks | None = None
     """The blocks by which prefixes are found again, None where they are not."""
     offloaded: Offloaded | None = None
@@ -78,7 +80,7 @@ class ModelPlan(NamedTuple):
         facts = (setting.architecture.name, setting.dtype, f"cache {setting.cache_dtype}", *ranks, batch)
         steps = dict.fromkeys(step for stage in self.stages for step in stage.specs.blocks.steps)
         steps.update(dict.fromkeys(self._notes()))
-        return ModelOrigin(facts, self.memory.how, tuple(backends), tuple(steps))
+        return ModelOrigin(facts, self.memory.how, tuple(backends), tuple(steps), self.source)
 
     def _notes(self) -> Iterator[str]:
         """What follows for prefixes and offloading, in sentences."""
@@ -96,7 +98,8 @@ class ModelPlan(NamedTuple):
             "prefix_caching": self.prefixes.to_dict() if self.prefixes else None,
             "offloading": self.offloaded.to_dict() if self.offloaded else None,
         }
-        return {**self.plan.to_dict(), **more, "memory": self.memory.to_dict(), "stages": found}
+        source = {"model_source": self.source} if self.source else {}
+        return {**self.plan.to_dict(), **source, **more, "memory": self.memory.to_dict(), "stages": found}
 
 
 @checked
@@ -156,7 +159,7 @@ def plan_model(
     drafts = dict.fromkeys(stage.specs.left_out for stage in stages if stage.specs.left_out)
     noted = (*(NotModelled("--speculative-config", what, True) for what in drafts), *left_out)
     found = found._replace(setting=setting, not_modelled=noted)
-    return ModelPlan(stages, memory, found, whole.prefixes, whole.offloaded)
+    return ModelPlan(stages, memory, found, prefixes=whole.prefixes, offloaded=whole.offloaded)
 
 
 class Budget(NamedTuple):

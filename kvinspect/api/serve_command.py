@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from kvinspect.api.asking import release_of
 from kvinspect.document.document import Document
-from kvinspect.document.files import is_file
+from kvinspect.document.files import is_file, is_folder
 from kvinspect.document.load import from_source
 from kvinspect.document.problem import DocumentError, Problem
 from kvinspect.document.source import Source, read_source
@@ -18,7 +18,7 @@ from kvinspect.lint.kinds import kind_of
 from kvinspect.models.command import read_file, read_words
 from kvinspect.models.config import Model, load_model
 from kvinspect.models.given import SOURCE
-from kvinspect.models.hub import located
+from kvinspect.models.hub import Located, located
 from kvinspect.releases.data import flags
 from kvinspect.releases.data.flags import Flags
 
@@ -45,10 +45,14 @@ class ServeCommand(NamedTuple):
     """The folder of the file that names the model, None where the call does."""
     env: Mapping[str, str] = {}
     """Variables that stand before the command."""
+    found: Located = Located()
+    """Where the model is."""
 
     def load(self) -> Model:
         """The model. Raises DocumentError, which quotes nothing from outside the folder of a file that names it."""
         assert self.model is not None
+        if self.found.config is not None:
+            return Model(read_source(self.found.config.config, self.found.config.name))
         return load_model(self.model, self.inside)
 
     def placed(self, error: DocumentError) -> DocumentError:
@@ -64,10 +68,11 @@ class ServeCommand(NamedTuple):
         return self.file.place(problem._replace(path=(keys[said],))) if said else problem
 
 
-def read_command(words: Sequence[str], engine: str | None) -> ServeCommand:
+def read_command(words: Sequence[str], engine: str | None, like: str | None = None) -> ServeCommand:
     """The words as `vllm serve` would read them, the words `vllm serve` themselves left out.
 
-    Flags win over the file that `--config` names. Raises ValueError for a flag that the release does not have, NotFound
+    Flags win over the file that `--config` names; `like` names the model whose config.json is taken in place of the
+    named one's. Raises ValueError for a flag that the release does not have, NotFound
     where the model is not there, DocumentError where a file cannot be read.
     """
     known = flags.read(release_of(engine)[1].version)
@@ -75,7 +80,7 @@ def read_command(words: Sequence[str], engine: str | None) -> ServeCommand:
     env = dict(word.split("=", 1) for word in before)
     words = words[len(before) :]
     rest = list(words[2:] if tuple(words[:2]) == ("vllm", "serve") else words)
-    return _read(rest, known)._replace(env=env)
+    return _read(rest, known, like)._replace(env=env)
 
 
 def _is_variable(word: str) -> bool:
@@ -83,7 +88,7 @@ def _is_variable(word: str) -> bool:
     return re.match(r"[A-Za-z_][A-Za-z0-9_]{0,99}=", word) is not None
 
 
-def _read(rest: Sequence[str], known: Flags) -> ServeCommand:
+def _read(rest: Sequence[str], known: Flags, like: str | None) -> ServeCommand:
     """The command behind its variables."""
     command = read_words(rest, known)
     arguments = dict(command.arguments)
@@ -95,6 +100,9 @@ def _read(rest: Sequence[str], known: Flags) -> ServeCommand:
     names = [*command.positional, *([str(arguments.pop("model"))] if "model" in arguments else [])]
     if not names:
         raise ValueError("which model? Give its config.json, its folder, or its hub id")
+    if like is not None:
+        found = _like(names[0], like, arguments, file)
+        return found._replace(arguments=_with_words(found.arguments), by_flag=by_flag)
     if file is not None and not command.positional and "model" not in by_flag:
         found = _of_file(names[0], arguments, file)
         return found._replace(arguments=_with_words(found.arguments), by_flag=by_flag)
@@ -118,7 +126,17 @@ def _of_name(name: str, known: Flags, arguments: dict[str, Any], file: Source | 
         if kind == "serve":
             return _of_serve(source, known, arguments)
     folder = pathlib.Path(file.name).parent if file else None
-    return ServeCommand(str(located(name, folder)), None, arguments, file)
+    found = located(name, folder)
+    return ServeCommand(found.name, None, arguments, file, found=found)
+
+
+def _like(name: str, like: str, arguments: dict[str, Any], file: Source | None) -> ServeCommand:
+    """A model planned as another one: its folder, where it has one, says the weights."""
+    found = located(like)
+    weights = pathlib.Path(name) if is_folder(name) else None
+    source = f"{name} is planned like {like}" + (f": {found.source}" if found.source else "")
+    found = found._replace(source=source, weights=weights)
+    return ServeCommand(found.name, None, arguments, file, found=found)
 
 
 def _of_serve(source: Source, known: Flags, arguments: dict[str, Any]) -> ServeCommand:
@@ -133,4 +151,5 @@ def _of_serve(source: Source, known: Flags, arguments: dict[str, Any]) -> ServeC
 def _of_file(model: str, arguments: Mapping[str, Any], file: Source) -> ServeCommand:
     """The model that a file names, which has to be on this machine."""
     folder = pathlib.Path(file.name).parent
-    return ServeCommand(str(located(model, folder, file.name)), None, arguments, file, inside=folder)
+    found = located(model, folder, file.name)
+    return ServeCommand(found.name, None, arguments, file, inside=folder, found=found)

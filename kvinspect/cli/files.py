@@ -10,8 +10,9 @@ from typing import TypeVar
 from kvinspect.cli.exits import CLEAN, INPUT, print_problems, say
 from kvinspect.cli.walk import files_below
 from kvinspect.document.document import Document
+from kvinspect.document.files import is_elsewhere
 from kvinspect.document.problem import DocumentError
-from kvinspect.document.source import Source, read_source
+from kvinspect.document.source import FOUND_BY_LINK, Source, read_source
 from kvinspect.output import inputs
 
 Answer = TypeVar("Answer")
@@ -60,9 +61,9 @@ def sources(names: list[str], key: str) -> Iterator[Source | DocumentError]:
             yield _read(name)
 
 
-def _read(name: str) -> Source | DocumentError:
+def _read(name: str, private: str = "") -> Source | DocumentError:
     try:
-        return read_source(name)
+        return read_source(name, private=private)
     except DocumentError as error:
         return error
 
@@ -70,7 +71,7 @@ def _read(name: str) -> Source | DocumentError:
 def _of_folder(folder: pathlib.Path, key: str) -> Iterator[Source | DocumentError]:
     skipped = 0
     for path in files_below(folder, git=False):
-        found = _read(str(path))
+        found = _read(str(path), FOUND_BY_LINK if is_elsewhere(path, folder) else "")
         if isinstance(found, DocumentError) or (isinstance(found.value, dict) and key in found.value):
             yield found
         else:

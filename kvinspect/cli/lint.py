@@ -17,6 +17,7 @@ from kvinspect.output.safe import Syntax
 
 if TYPE_CHECKING:
     from kvinspect.api.lint import Options
+    from kvinspect.cli.walk import Named
     from kvinspect.document.problem import DocumentError
     from kvinspect.lint.run import FileResult
     from kvinspect.report.lint.report import LintReport
@@ -149,16 +150,18 @@ def _results(paths: list[str], options: Options, jobs: int, verbose: bool) -> li
     from kvinspect.cli.walk import named_files
     from kvinspect.lint.run import unjudged
 
-    files: dict[str, tuple[str, bool]] = {}
+    files: dict[str, Named] = {}
     unread: list[DocumentError] = []
-    for name, named in named_files(paths, unread.append):
-        files.setdefault(os.path.normpath(name), (name, named))
-    results = lint_many([name for name, _ in files.values()], options, jobs)
+    for found in named_files(paths, unread.append):
+        known = files.setdefault(os.path.normpath(found.file), found)
+        files[os.path.normpath(found.file)] = found if found.by_call else known
+    linked = frozenset(one.file for one in files.values() if one.elsewhere)
+    results = lint_many([one.file for one in files.values()], options, jobs, linked)
     if verbose:
         for result in results:
             say(f"{result.source}: {result.kind}" + (f", vLLM {result.release}" if result.release else ""))
-    found = [(result, named) for result, (_, named) in zip(results, files.values(), strict=True)]
-    return found + [(unjudged(error.errors), True) for error in unread]
+    every = [(result, one.by_call) for result, one in zip(results, files.values(), strict=True)]
+    return every + [(unjudged(error.errors), True) for error in unread]
 
 
 def _say_faults(results: Sequence[FileResult], debug: bool) -> None:

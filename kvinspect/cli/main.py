@@ -30,6 +30,7 @@ COMMANDS = {
     "map": "draw",
     "capture": "capture",
     "gpus": "gpus",
+    "models": "models",
     "doctor": "doctor",
     "schema": "schema",
 }

@@ -91,6 +91,9 @@ def plan(
     ] = None,
     gpu: Annotated[str | None, typer.Option("--gpu-memory", metavar="SIZE", help="Of a GPU, for an estimate.")] = None,
     weights: Annotated[str | None, typer.Option(metavar="SIZE", help="Of all weights; absent: the folder's.")] = None,
+    like: Annotated[
+        str | None, typer.Option(metavar="MODEL", help="Plan with this model's config.json, for a fine-tune of it.")
+    ] = None,
     sweep: Sweeps = None,
     env: Annotated[
         list[str] | None,
@@ -122,10 +125,10 @@ def plan(
     try:
         budget = Budget(available, gpu, weights, parse_gpus(gpus) if gpus is not None else None)
         if log is not None:
-            _only_of_a_log(show, sweep, (platform, engine, capability, *budget), words)
-            code = _logged(log, words or [], engine, (platform, capability), env, budget, show)
+            _only_of_a_log(show, sweep, (platform, engine, capability, like, *budget), words)
+            code = _logged(log, words or [], engine, (platform, capability), env, budget, show, like)
         else:
-            asked = _asked(words or [], engine, (platform, capability), env, budget)
+            asked = _asked(words or [], engine, (platform, capability), env, budget, like)
             code = _swept(asked, sweep, show) if sweep else _planned(asked, show)
     except DocumentError:
         raise
@@ -177,7 +180,7 @@ class _Asked(NamedTuple):
         from kvinspect.api.plan_model import memory_of
 
         assert self.model is not None
-        return memory_of(self.budget, arguments, pathlib.Path(self.model).parent)
+        return memory_of(self.budget, arguments, self.command.found.folder)
 
 
 def _asked(
@@ -186,12 +189,13 @@ def _asked(
     device: tuple[str | None, str | None],
     env: Sequence[str] | None,
     budget: Budget,
+    like: str | None = None,
 ) -> _Asked:
     """What the words name. Raises ValueError for a flag or a model that nobody knows."""
     from kvinspect.api.serve_command import read_command
     from kvinspect.models.deployed import device_of, on_gpus
 
-    command = read_command(unmarked(words), engine)
+    command = read_command(unmarked(words), engine, like)
     platform, capability = device_of(budget.gpus, *device)
     variables = {**command.env, **_variables(env or [])}
     setting = {"engine": engine, "platform": platform, "device_capability": capability, "env": variables}
@@ -221,6 +225,7 @@ def _planned(asked: _Asked, show: _Show) -> int:
     with asked.places():
         has = asked.memory(asked.arguments)
         found = models.plan_model(asked.command.load(), has, engine_args=asked.arguments, **asked.setting)
+        found = found._replace(source=asked.command.found.source)
     _print(found.plan, found, show)
     return show.code(found.clean, found.plan.not_modelled)
 
@@ -345,6 +350,7 @@ def _logged(
     env: Sequence[str] | None,
     budget: Budget,
     show: _Show,
+    like: str | None = None,
 ) -> int:
     """A log by itself, or beside the plan of the model that the words name, under the log's own release."""
     from kvinspect.api import plan_log as logs
@@ -354,7 +360,7 @@ def _logged(
     log = logs.read_log(name)
     answer = logs.LogAnswer(log)
     if words:
-        asked = _asked(words, engine or logs.release_in(log), device, env, budget)
+        asked = _asked(words, engine or logs.release_in(log), device, env, budget, like)
         if asked.model is None:
             raise bad_call("a log is held against the plan of a model's config.json", "--log")
         model, arguments = asked.command.load(), asked.arguments

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import pathlib
+import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from kvinspect.document.files import is_elsewhere
 from kvinspect.document.problem import DocumentError
 
 if TYPE_CHECKING:
@@ -23,24 +25,37 @@ def _raise(error: DocumentError) -> None:
     raise error
 
 
-def named_files(names: Sequence[str], tell: Tell = _raise) -> Iterator[tuple[str, bool]]:
-    """(file, whether the call named it itself) for each file, `-` for standard input, in the order of the call."""
+class Named(NamedTuple):
+    """A file of a call: whether the call named it itself, and whether it was found behind a link that leads out."""
+
+    file: str
+    by_call: bool
+    elsewhere: bool = False
+
+
+def named_files(names: Sequence[str], tell: Tell = _raise) -> Iterator[Named]:
+    """Each file that a call names, `-` for standard input, in the order of the call."""
     for name in names:
         if name == "-" or os.path.isfile(name):
-            yield name, True
+            yield Named(name, True)
         elif os.path.isdir(name):
-            yield from ((str(found), False) for found in files_below(pathlib.Path(name), tell=tell))
+            yield from (_found(str(file), name) for file in files_below(pathlib.Path(name), tell=tell))
         elif any(char in name for char in "*?["):
             yield from _matching(name)
         else:
-            yield name, True
+            yield Named(name, True)
 
 
-def _matching(pattern: str) -> Iterator[tuple[str, bool]]:
+def _found(file: str, folder: str) -> Named:
+    return Named(file, False, is_elsewhere(file, folder))
+
+
+def _matching(pattern: str) -> Iterator[Named]:
     import glob
 
+    folder = os.path.dirname(re.split(r"[*?[]", pattern, maxsplit=1)[0]) or os.curdir
     found = sorted(name for name in glob.glob(pattern, recursive=True) if os.path.isfile(name))
-    yield from ((name, False) for name in found)
+    yield from (_found(name, folder) for name in found)
 
 
 class Folder(NamedTuple):

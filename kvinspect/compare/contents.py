@@ -72,7 +72,7 @@ def content_of(subject: Subject) -> BlockContent:
         raise Untold(f"the entries of {subject.backend.name}'s shape do not tell what its dims are")
     dims = _Dims(names, view, subject)
     covered = block_bytes(view, block_dim, view.shape[block_dim], subject.view.kernel_blocks)
-    if subject.backend.name == "ROCM_ATTN" and subject.shaped:
+    if subject.backend.entry.get("splits_by_paged_attention") and subject.shaped:
         return BlockContent(_x_packed(dims), covered)
     order = _own_order(subject)
     said = f"{subject.backend.name} of vLLM {subject.release} {order}" if order else ""
@@ -86,7 +86,7 @@ def _own_order(subject: Subject) -> str:
     spec = subject.spec
     if isinstance(spec, AttentionSpec) and not subject.shaped and spec.num_head_slots is not None:
         return "packs the heads of a block in a way of its own"
-    return OWN_ORDER.get(subject.backend.name, "")
+    return OWN_ORDER.get(subject.backend.entry.get("block_order", ""), "")
 
 
 def _states(layer: LayerView, spec: MambaSpec) -> BlockContent:
@@ -228,5 +228,5 @@ def _x_packed(dims: _Dims) -> Content:
     return {"K": keys, "V": Region(dims.apart, values, item)}
 
 
-OWN_ORDER = {"CPU_ATTN": "orders a block by the instruction set of the CPU"}
-"""Backend → what its kernels do with a block that its shape does not show."""
+OWN_ORDER = {"instruction set": "orders a block by the instruction set of the CPU"}
+"""What a backend's kernels order a block by, which its shape does not show → in words."""

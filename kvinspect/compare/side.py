@@ -10,15 +10,16 @@ from kvinspect.compare.contents import BlockContent, Subject, content_of
 from kvinspect.document.document import Document
 from kvinspect.document.model import ParallelEntry
 from kvinspect.engine.answer import AlignAnswer, LayerAnswer, Setting
-from kvinspect.engine.cache import Cache
+from kvinspect.engine.chain import Stages
 from kvinspect.engine.cudagraph.answer import CGSupportAnswer
-from kvinspect.engine.cudagraph.run import cg_support_cache
+from kvinspect.engine.cudagraph.run import cg_support_stages
 from kvinspect.engine.refusal import Refusal
-from kvinspect.engine.run import align_cache
+from kvinspect.engine.run import align_stages
 from kvinspect.planning.answer import PlanAnswer
 from kvinspect.releases.release import Release
 from kvinspect.specs.attention import AttentionSpec
 from kvinspect.specs.kinds import LayerSpec
+from kvinspect.specs.mamba import MambaSpec
 
 FNUZ = ("rocm", "9.4")
 """Where fp8 is the fnuz variant: `RocmPlatform.is_fp8_fnuz`."""
@@ -90,15 +91,15 @@ class Side(NamedTuple):
 
 def side_of(document: Document, release: Release, setting: Setting, plan: PlanAnswer | None = None) -> Side:
     """The answers for a document that has a KV cache. Raises Unknown for a name that nobody knows."""
-    cache = Cache.of(document, release, setting.num_blocks)
-    aligned, graphs = align_cache(cache, setting), cg_support_cache(cache, setting)
+    cache = Stages(document, release, setting.num_blocks)
+    aligned, graphs = align_stages(cache, setting), cg_support_stages(cache, setting)
     if not aligned.layers:
         return Side(aligned.setting, aligned, graphs, plan)
     layers = {layer.name: layer for layer in _layers(cache, aligned)}
     return Side(aligned.setting, aligned, graphs, plan, layers)
 
 
-def _layers(cache: Cache, aligned: AlignAnswer) -> Iterator[Layer]:
+def _layers(cache: Stages, aligned: AlignAnswer) -> Iterator[Layer]:
     document, setting = cache.document, aligned.setting
     shaped = any("kv_cache_shape" in entry for entry in cache.release.catalogue["backends"].values())
     for answer in aligned.layers:
@@ -109,20 +110,20 @@ def _layers(cache: Cache, aligned: AlignAnswer) -> Iterator[Layer]:
         yield Layer(answer, subject, spec, held, target, document.model.parallel_config)
 
 
-def _subject(cache: Cache, answer: LayerAnswer, facts: tuple[LayerSpec, str, bool], target: str) -> Subject:
+def _subject(cache: Stages, answer: LayerAnswer, facts: tuple[LayerSpec, str, bool], target: str) -> Subject:
     assert answer.view is not None
     spec, held, shaped = facts
     dtype = cache.document.model.cache_dtype
     if isinstance(spec, AttentionSpec):
         dtype = cache.release.reshape.cache_dtype_of(spec, dtype)
-    backend, _ = cache.layer_backends.of(target)
-    return Subject(answer.view, spec, backend, held, dtype, cache.release.name, shaped)
+    return Subject(answer.view, spec, cache.grouped.backends[target].backend, held, dtype, cache.release.name, shaped)
 
 
 def _format(spec: LayerSpec, cache_dtype: str, device: tuple[str, str | None]) -> str:
     """What an element is; bytes are what `--kv-cache-dtype` keeps in them."""
-    if not isinstance(spec, AttentionSpec):
+    if isinstance(spec, MambaSpec):
         return " and ".join(spec.dtypes)
+    assert isinstance(spec, AttentionSpec), "a layer that has a view"
     word = spec.cache_dtype_str or cache_dtype
     if spec.dtype not in ("uint8", "int8") or word == "auto":
         return spec.dtype

@@ -13,6 +13,7 @@ from kvinspect.document.limits import MAX_GROUPS, MAX_WORD
 from kvinspect.document.names import Expander, TooManyNames
 from kvinspect.document.problem import Path, Problem, nearest, shown
 from kvinspect.document.spec_fields import kind_of, spec_problems
+from kvinspect.document.words import WITHOUT_BACKEND
 
 
 def problems(raw: Mapping[str, Any]) -> Iterator[Problem]:
@@ -201,7 +202,7 @@ class _Layers:
         named = {layer for _, _, layers in self.attention for layer, _ in layers}
         for path, row, layers in self.groups:
             spec = row.get("kv_cache_spec")
-            if row.get("backend") is not None or not isinstance(spec, Mapping) or kind_of(spec) == "mamba":
+            if row.get("backend") is not None or not isinstance(spec, Mapping) or kind_of(spec) in WITHOUT_BACKEND:
                 continue
             bare = [layer for layer, _ in layers if layer not in named and layer not in self.shared]
             if bare:

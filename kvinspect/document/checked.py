@@ -26,7 +26,14 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
                 _check(f"{function.__name__}: {name}", kinds[name], value)
         return function(*args, **kwargs)
 
+    call.__doc__ = f"{(function.__doc__ or '').rstrip()}\n\n    {RAISES}\n    "
     return call
+
+
+RAISES = (
+    "Raises TypeError for an argument of a wrong type and ValueError for an impossible one, before anything is done."
+)
+"""Said of every function that is checked, at the end of its docstring."""
 
 
 def _atoms(annotation: object) -> tuple[str, ...]:

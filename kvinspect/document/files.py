@@ -51,6 +51,17 @@ def leads_out(path: str | pathlib.Path, folder: str | pathlib.Path) -> bool:
     return os.path.realpath(path) != os.path.join(os.path.realpath(folder), inside) or inside.startswith(os.pardir)
 
 
+def is_elsewhere(path: str | pathlib.Path, folder: str | pathlib.Path) -> bool:
+    """Whether a file that was found in `folder`, by its name, lies outside of it behind a link.
+
+    A snapshot in the cache of a model hub links to the blobs of the same model, which count as its own.
+    """
+    real, root = os.path.realpath(path), os.path.realpath(folder)
+    model, is_cached, _ = f"{root}/".rpartition("/snapshots/")
+    own = (root, os.path.join(model, "blobs")) if is_cached else (root,)
+    return not any(real == place or real.startswith(place.rstrip("/") + "/") for place in own)
+
+
 def read_standard_input(limit: int, label: str, what: str = "text") -> bytes:
     """Return the bytes of standard input. Raises DocumentError of kind `unreadable` or `limit`."""
     try:

@@ -103,6 +103,8 @@ class SpecEntry(Entry):
     num_prefill_checkpoint_blocks: NotNegative | None = None
     prefill_checkpoint_alignment: Positive | None = None
     num_heads: Positive | None = None
+    page_size: Annotated[Positive | None, Rule("bytes of a page of HiSparse")] = None
+    blocks_per_request: Annotated[NotNegative | None, Rule("pages of HiSparse that a request keeps")] = None
     tp_replicated: Flag | None = None
     kv_cache_specs: Annotated[
         dict[Word, SpecEntry] | None, Rule("uniform_type: layer name → its spec; at least one")

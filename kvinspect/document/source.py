@@ -48,8 +48,8 @@ class Source(NamedTuple):
     comments: Callable[[str], Iterable[Comment]] = _no_comments
     """The comments of the text; JSON has none."""
 
-    private: bool = False
-    """Whether messages leave out what stands in it (`leads_out`)."""
+    private: str = ""
+    """Why messages leave out what stands in it, "" where they quote it."""
 
     def locate(self, path: Path, at_key: bool = False) -> Mark | None:
         """The mark of `path`, None where the value came without a text."""
@@ -66,7 +66,7 @@ class Source(NamedTuple):
     def placed(self, problems: Iterable[Problem]) -> list[Problem]:
         """Problems with their file, lines and columns."""
         if self.private:
-            return [unquoted(problem, self.name) for problem in problems]
+            return [unquoted(problem, self.name, self.private) for problem in problems]
         found = [(problem, problem.mark or self.locate(problem.path, problem.at_key)) for problem in problems]
         lines = self.line_end.split(self.text) if found else []
         return [problem.placed(self.name, mark, line_of(lines, mark)) for problem, mark in found]
@@ -77,22 +77,34 @@ def line_of(lines: Sequence[str], mark: Mark | None) -> str:
     return lines[mark.line - 1] if mark is not None and 0 < mark.line <= len(lines) else ""
 
 
-def unquoted(problem: Problem, name: str) -> Problem:
+NAMED_BY_INPUT = (
+    "an input file names it by a path that leads out of its folder or through a link; `kvinspect plan {name}` tells "
+    "what is wrong"
+)
+FOUND_BY_LINK = (
+    "a link leads to it out of the folder in which it was found; a call that names {name} itself tells what is wrong"
+)
+"""Why nothing of a file is quoted (`leads_out`, `is_elsewhere`): whoever wrote the input or the link chose the file."""
+
+
+def unquoted(problem: Problem, name: str, why: str) -> Problem:
     """The problem of a file without a word of the file."""
-    message = (
-        "cannot be used; its content is not quoted, because an input file names it by a path that leads out of its "
-        f"folder or through a link; `kvinspect plan {name}` tells what is wrong"
-    )
+    message = f"cannot be used; {because(why, name)}"
     return Problem((), message=message, kind=problem.kind, source=name)
 
 
+def because(why: str, name: str) -> str:
+    """The clause that stands in place of what a file says."""
+    return f"its content is not quoted, because {why.format(name=name)}"
+
+
 def read_source(
-    origin: str | pathlib.Path | Mapping[str, Any], name: str | None = None, loose: bool = False, private: bool = False
+    origin: str | pathlib.Path | Mapping[str, Any], name: str | None = None, loose: bool = False, private: str = ""
 ) -> Source:
     """Read a path, `-` for standard input, or take a mapping as it is.
 
-    Messages quote nothing of a `private` file. Raises DocumentError where the file is not there, not text, too large,
-    or no YAML or JSON; `loose` as in `parse`.
+    Messages quote nothing of a `private` file, and say why. Raises DocumentError where the file is not there, not
+    text, too large, or no YAML or JSON; `loose` as in `parse`.
     """
     if isinstance(origin, Mapping):
         _measure(origin, name or "<document>")
@@ -104,7 +116,7 @@ def read_source(
     except DocumentError as error:
         if not private:
             raise
-        raise DocumentError([unquoted(error.errors[0], label)]) from None
+        raise DocumentError([unquoted(error.errors[0], label, private)]) from None
 
 
 def label_of(origin: Any) -> str:

@@ -17,6 +17,7 @@ MARKS = (
 )  # fmt: skip
 """Fields of 0.29 on that say nothing of where bytes lie."""
 
+_ALL = ("dcp_sharded", "block_stride_alignment", "is_draft")
 _ATTENTION = ("block_size", "num_kv_heads", "head_size", "dtype")
 _LATENT = ("block_size", "head_size", "dtype")
 _COMMON = (
@@ -48,8 +49,12 @@ FIELDS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "chunked_local_attention": ((*_ATTENTION, "attention_chunk_size"), _COMMON),
     "cross_attention": (_ATTENTION, _COMMON),
     "encoder_only_attention": (_ATTENTION, _COMMON),
+    "circular_buffer": (_ATTENTION, _COMMON),
+    "kpool_tail": ((*_ATTENTION, "sliding_window"), (*_COMMON, "extra_retained_tokens")),
+    "hisparse_hot": (("block_size", "page_size", "blocks_per_request"), _ALL),
+    "hisparse_resident": (("block_size", "page_size"), _ALL),
     "mamba": (("block_size", "shapes", "dtypes"), _MAMBA),
-    "uniform_type": (("kv_cache_specs",), ("block_size",)),
+    "uniform_type": (("kv_cache_specs",), ("block_size", *_ALL)),
 }
 """Kind → (fields that have to be there, fields that may be)."""
 

@@ -24,10 +24,17 @@ SPEC_CLASSES = {
     "chunked_local_attention": "ChunkedLocalAttentionSpec",
     "cross_attention": "CrossAttentionSpec",
     "encoder_only_attention": "EncoderOnlyAttentionSpec",
+    "circular_buffer": "CircularBufferSpec",
+    "kpool_tail": "KpoolTailSpec",
+    "hisparse_hot": "HiSparseHotSpec",
+    "hisparse_resident": "HiSparseResidentSpec",
     "mamba": "MambaSpec",
     "uniform_type": "UniformTypeKVCacheSpecs",
 }
 """Kind of a KV cache spec → vLLM's class for it."""
+
+WITHOUT_BACKEND = ("mamba", "hisparse_hot", "hisparse_resident")
+"""Kinds whose layers need no attention backend of their own."""
 
 KIND_OF_WORD = {word: kind for kind, cls in SPEC_CLASSES.items() for word in (kind, cls)}
 """What may stand under `kind` or `type` → kind."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from kvinspect.document.model import BackendEntry
@@ -40,8 +39,11 @@ class Backend(NamedTuple):
     entry: Mapping[str, Any] = {}
     layouts: tuple[str, ...] | None = None
     """The physical layouts that its kernels read, most preferred first, None where any will do (0.29 on)."""
-    facts: Facts = MappingProxyType({})
+    facts: Mapping[str, Any] = {}
     """The deployment."""
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.class_name, self.module, self.kernel_block_sizes, self.layouts))
 
     def shape(
         self, num_blocks: int, block_size: int, num_kv_heads: int, head_size: int, **more: Any

@@ -3,74 +3,67 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from kvinspect.document.document import Tensor
 from kvinspect.document.numbers import counted
 from kvinspect.engine.backends import fits
-from kvinspect.engine.cache import Cache
 from kvinspect.engine.groups import KVCacheGroup
+from kvinspect.engine.reason import Reason
+from kvinspect.engine.release import Given
+from kvinspect.engine.stages import Built
 from kvinspect.specs.uniform_type import UniformTypeSpecs
 
 
-class Reason(NamedTuple):
-    """One step: what came of it and why, and the function of the release whose rule it is."""
-
-    step: str
-    text: str
-    rule: str
+def reasons(given: Given, built: Built) -> tuple[Reason, ...]:
+    """Return the reasons of a cache whose groups have been built."""
+    return given.release.reasons(given, built)
 
 
-def reasons(cache: Cache) -> tuple[Reason, ...]:
-    """The reasons of a cache whose groups have been built."""
-    return cache.release.storage.reasons(cache)
-
-
-def own_reasons(cache: Cache) -> tuple[Reason, ...]:
+def per_tensor(given: Given, built: Built) -> tuple[Reason, ...]:
     """Of allocations of their own (0.25 to 0.28)."""
-    return (*_layout(cache), *pages(cache), *kernel_blocks(cache), *_placement(cache))
+    return (*_layout(given, built), *pages(given, built), *kernel_blocks(given, built), *_placement(given, built))
 
 
-def _layout(cache: Cache) -> Iterator[Reason]:
-    backends = {backend.name: backend for group in cache.flat for backend in [group.backend]}
-    requiring = [name for name, backend in backends.items() if backend.required_layout == cache.layout]
-    written = cache.document.model.kv_cache_layout
+def _layout(given: Given, built: Built) -> Iterator[Reason]:
+    backends = {backend.name: backend for group in built.attention.flat for backend in [group.backend]}
+    requiring = [name for name, backend in backends.items() if backend.required_layout == built.layout.name]
+    written = given.document.model.kv_cache_layout
     if requiring:
-        text = f"{cache.layout}: {' and '.join(requiring)} requires it"
-        text += f", whatever the document says ({written})" if written not in (None, cache.layout) else ""
+        text = f"{built.layout.name}: {' and '.join(requiring)} requires it"
+        text += f", whatever the document says ({written})" if written not in (None, built.layout.name) else ""
     else:
-        text = f"{cache.layout}: " + ("the document says so" if written else "the engine's default")
+        text = f"{built.layout.name}: " + ("the document says so" if written else "the engine's default")
     yield Reason("layout", text, "get_required_kv_cache_layout, VLLM_KV_CACHE_LAYOUT")
 
 
-def pages(cache: Cache) -> Iterator[Reason]:
+def pages(given: Given, built: Built) -> Iterator[Reason]:
     """How many bytes a page of each group has."""
-    for group in cache.groups:
+    for group in built.attention.groups:
         specs = dict.fromkeys(group.spec_of(layer) for layer in group.layer_names)
-        sizes = ", ".join(str(cache.page_size_bytes(spec)) for spec in specs)
+        sizes = ", ".join(str(given.page_size_bytes(spec)) for spec in specs)
         what = "pages" if len(specs) > 1 else "a page"
         kind = "uniform_type" if isinstance(group.spec, UniformTypeSpecs) else group.first_spec.kind
         text = f"group {group.id} ({kind}): {what} of {sizes} bytes for {counted(group.spec.block_size, 'token')}"
         yield Reason("page size", text, "page_size_bytes")
 
 
-def kernel_blocks(cache: Cache) -> Iterator[Reason]:
+def kernel_blocks(given: Given, built: Built) -> Iterator[Reason]:
     """The kernel block size of each group."""
-    if cache.document.model.kernel_block_sizes is not None:
-        yield Reason("kernel blocks", f"{list(cache.kernel_block_sizes)}: the document says so", "kernel_block_sizes")
+    if given.document.model.kernel_block_sizes is not None:
+        yield Reason("kernel blocks", f"{list(built.kernel_blocks)}: the document says so", "kernel_block_sizes")
         return
-    caching = [group for group in cache.groups if group.first_spec.kind != "encoder_only_attention"]
-    for group, size in zip(caching, cache.kernel_block_sizes, strict=True):
-        text = f"group {group.id}: {counted(size, 'token')}, {_choice(cache, group, size)}"
+    caching = [group for group in built.attention.groups if group.first_spec.kind != "encoder_only_attention"]
+    for group, size in zip(caching, built.kernel_blocks, strict=True):
+        text = f"group {group.id}: {counted(size, 'token')}, {_choice(built, group, size)}"
         yield Reason("kernel blocks", text, "select_common_block_size")
 
 
-def _choice(cache: Cache, group: KVCacheGroup, size: int) -> str:
+def _choice(built: Built, group: KVCacheGroup, size: int) -> str:
     if group.first_spec.kind == "mamba":
         return "state-space blocks are never split"
-    names = " and ".join(dict.fromkeys(member.backend.name for member in cache.attention[group.id]))
+    names = " and ".join(dict.fromkeys(member.backend.name for member in built.attention.members[group.id]))
     manager = group.spec.block_size
-    if size == manager and not all(fits(size, m.backend.sizes_for(m.spec)) for m in cache.attention[group.id]):
+    if size == manager and not all(fits(size, m.backend.sizes_for(m.spec)) for m in built.attention.members[group.id]):
         return "kept whole, because pages of other layers lie between its blocks"
     if size == manager:
         return f"the manager's block size, which {names} takes" if names else "the manager's block size"
@@ -80,19 +73,19 @@ def _choice(cache: Cache, group: KVCacheGroup, size: int) -> str:
     )
 
 
-def _placement(cache: Cache) -> Iterator[Reason]:
-    tensors = cache.tensors
-    if cache.document.tensors is not None:
+def _placement(given: Given, built: Built) -> Iterator[Reason]:
+    tensors = built.tensors
+    if given.document.tensors is not None:
         yield Reason("placement", f"{counted(len(tensors), 'tensor')}, as the document says", "kv_cache_tensors")
         return
     rule = "get_kv_cache_config_from_groups"
-    yield Reason("placement", _placed(cache, tensors), rule)
+    yield Reason("placement", _placed(built, tensors), rule)
 
 
-def _placed(cache: Cache, tensors: tuple[Tensor, ...]) -> str:
+def _placed(built: Built, tensors: tuple[Tensor, ...]) -> str:
     if any(tensor.block_stride for tensor in tensors):
         slots = counted(len(tensors), "slot")
         return f"{slots} in one packed allocation, blocks of {counted(tensors[0].block_stride, 'byte')}"
-    if len(cache.groups) == 1:
+    if len(built.attention.groups) == 1:
         return f"{counted(len(tensors), 'allocation')}, one per layer"
     return f"{counted(len(tensors), 'allocation')}; the i-th layer of every group shares the i-th"

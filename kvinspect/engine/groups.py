@@ -5,16 +5,16 @@ Follows `init_attn_backend` and `add_kv_sharing_layers_to_kv_cache_groups` (0.25
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from kvinspect.document.document import GROUPS, Document, Group, LayerUse
 from kvinspect.document.problem import Path
 from kvinspect.engine.backends import Backend, Backends
 from kvinspect.engine.refusal import Refused
-from kvinspect.specs.kinds import GroupSpec, LayerSpec
+from kvinspect.specs.kinds import GroupSpec, LayerSpec, ViewedSpec
 from kvinspect.specs.mamba import MambaSpec
-from kvinspect.specs.uniform_type import UniformTypeSpecs
+from kvinspect.specs.raw_pages import RawPagesSpec
 
 
 class KVCacheGroup(NamedTuple):
@@ -35,13 +35,11 @@ class KVCacheGroup(NamedTuple):
     @property
     def first_spec(self) -> LayerSpec:
         """The spec of the group, or of its first layer where each has its own."""
-        return self.spec.specs[0][1] if isinstance(self.spec, UniformTypeSpecs) else self.spec
+        return self.spec.first
 
     def spec_of(self, layer: str) -> LayerSpec:
         """The spec of a layer. Raises Refused where the layer has none, as KV-sharing layers in such a group."""
-        if not isinstance(self.spec, UniformTypeSpecs):
-            return self.spec
-        found = self.spec.by_layer.get(layer)
+        found = self.spec.of_layer(layer)
         if found is None:
             text = f"the layer {layer} is not among the group's kv_cache_specs"
             path = ("shared_kv_cache_layers", layer)
@@ -54,12 +52,12 @@ class AttentionGroup(NamedTuple):
 
     backend: Backend
     layer_names: tuple[str, ...]
-    spec: LayerSpec
+    spec: ViewedSpec
     kv_cache_group_id: int
     num_heads_q: int
 
 
-def cache_groups(document: Document, specs: list[GroupSpec]) -> tuple[KVCacheGroup, ...]:
+def cache_groups(document: Document, specs: Sequence[GroupSpec]) -> tuple[KVCacheGroup, ...]:
     """The groups as the planner hands them over, with the KV-sharing layers added to their targets' groups."""
     shared = document.shared
     groups = [_without(group, spec, shared) for group, spec in zip(document.groups, specs, strict=True)]
@@ -74,10 +72,13 @@ def _without(group: Group, spec: GroupSpec, shared: Mapping[str, str]) -> KVCach
     return KVCacheGroup(group.id, tuple(n for n in group.layer_names if n not in shared), spec, entry=group.id)
 
 
-def attention_groups(group: KVCacheGroup, use_of: Callable[[str], tuple[Backend, int]]) -> tuple[AttentionGroup, ...]:
-    """The layers of a group split by backend class, spec and query heads, in the order of their first layers."""
-    found: dict[tuple[str, str, LayerSpec, int], tuple[Backend, list[str]]] = {}
-    for (backend, heads, spec), layers in _alike(group, use_of):
+def attention_groups(group: KVCacheGroup, backends: Mapping[str, LayerBackend]) -> tuple[AttentionGroup, ...]:
+    """The layers of a group split by backend class, spec and query heads, in the order of their first layers.
+
+    () for layers without views, which have no backend.
+    """
+    found: dict[tuple[str, str, ViewedSpec, int], tuple[Backend, list[str]]] = {}
+    for (backend, heads, spec), layers in _alike(group, backends):
         key = (backend.module, backend.class_name, spec, heads)
         found.setdefault(key, (backend, []))[1].extend(layers)
     return tuple(
@@ -86,13 +87,16 @@ def attention_groups(group: KVCacheGroup, use_of: Callable[[str], tuple[Backend,
 
 
 def _alike(
-    group: KVCacheGroup, use_of: Callable[[str], tuple[Backend, int]]
-) -> Iterator[tuple[tuple[Backend, int, LayerSpec], list[str]]]:
+    group: KVCacheGroup, backends: Mapping[str, LayerBackend]
+) -> Iterator[tuple[tuple[Backend, int, ViewedSpec], list[str]]]:
     """Neighbouring layers with the same objects, so that their specs are compared once."""
     run: list[str] = []
-    last: tuple[Backend, int, LayerSpec] | None = None
+    last: tuple[Backend, int, ViewedSpec] | None = None
     for layer in (*group.layer_names, *group.sharing):
-        this = (*use_of(layer), group.spec_of(layer))
+        spec = group.spec_of(layer)
+        if isinstance(spec, RawPagesSpec):
+            return
+        this = (*backends[layer], spec)
         if last is not None and not (this[0] is last[0] and this[1] == last[1] and this[2] is last[2]):
             yield last, run
             run = []
@@ -102,32 +106,39 @@ def _alike(
         yield last, run
 
 
+class LayerBackend(NamedTuple):
+    """What runs a layer."""
+
+    backend: Backend
+    num_heads_q: int
+
+
 class LayerBackends:
     """Which backend and how many query heads each layer has; a KV-sharing layer its target's where nothing is said."""
 
     def __init__(self, document: Document, backends: Backends, groups: tuple[KVCacheGroup, ...]) -> None:
         self.document, self.backends = document, backends
-        self._found: dict[str, tuple[Backend, int]] = {}
+        self._found: dict[str, LayerBackend] = {}
         self.state_layers = {
             layer: spec
             for group in groups
-            if isinstance(group.spec, (MambaSpec, UniformTypeSpecs))
+            if any(spec.holds_states for spec in group.spec.each)
             for layer in group.layer_names
             if isinstance(spec := group.spec_of(layer), MambaSpec)
         }
 
-    def of(self, layer: str) -> tuple[Backend, int]:
-        """(backend, query heads). Raises Refused for a backend that the release lacks."""
+    def of(self, layer: str) -> LayerBackend:
+        """What runs a layer. Raises Refused for a backend that the release lacks."""
         found = self._found.get(layer)
         if found is None:
             found = self._found[layer] = self._of(layer)
         return found
 
-    def _of(self, layer: str) -> tuple[Backend, int]:
+    def _of(self, layer: str) -> LayerBackend:
         use = self._use(layer)
         default = 0 if layer in self.state_layers else self.document.model.model_config.num_attention_heads or 0
         heads = use.num_heads_q if use.num_heads_q is not None else default
-        return self.backends.named(use.backend, use.path), heads
+        return LayerBackend(self.backends.named(use.backend, use.path), heads)
 
     def _use(self, layer: str) -> LayerUse:
         uses = self.document.uses

@@ -9,30 +9,15 @@ from kvinspect.document.document import Tensor
 from kvinspect.document.problem import Path
 from kvinspect.engine import align, blocks_first, why
 from kvinspect.engine.answer import TensorAnswer
-from kvinspect.engine.cache import Cache
+from kvinspect.engine.frozen import Frozen
 from kvinspect.engine.overlay import conflicts, views_of
+from kvinspect.engine.per_tensor import reshaper
 from kvinspect.engine.refusal import Refusal, Refused
+from kvinspect.engine.release import Given
 from kvinspect.engine.reshape import LayerView
 from kvinspect.engine.soundness import Conflict, pattern, self_conflict
+from kvinspect.engine.stages import Built, Judged, Views
 from kvinspect.specs.attention import AttentionSpec
-
-
-class Judged(NamedTuple):
-    """What the alignment made of the allocations of a cache."""
-
-    kinds: tuple[tuple[TensorAnswer, ...], ...]
-    """The allocations, those that differ in the names of their layers alone together."""
-    views: Mapping[str, LayerView]
-    """Each layer's view behind the alignment."""
-    decisions: Mapping[str, str]
-    """The decision about each layer about which one was taken."""
-    refusal: Refusal | None
-    """The first refusal."""
-
-    @property
-    def tensors(self) -> tuple[TensorAnswer, ...]:
-        """The allocations in their order."""
-        return tuple(sorted((tensor for kind in self.kinds for tensor in kind), key=lambda tensor: tensor.id))
 
 
 class Found(NamedTuple):
@@ -43,23 +28,19 @@ class Found(NamedTuple):
     of_itself: Conflict | None = None
 
 
-def judge(cache: Cache) -> Judged:
-    """Align where the release aligns, and prove the allocations of a cache whose views have been built."""
-    return cache.release.storage.judge(cache)
-
-
-def judge_own(cache: Cache) -> Judged:
-    """Allocations of their own, each by itself (0.25 to 0.28)."""
-    return _Judge(cache).judged()
+def per_tensor(given: Given, built: Built, views: Views) -> Judged:
+    """Return allocations of their own, each judged by itself, aligned first (0.25 to 0.28)."""
+    return _Judge(given, built, views).judged()
 
 
 class _Judge:
-    def __init__(self, cache: Cache) -> None:
-        self.cache = cache
-        self.group_of = {layer: group for group in cache.flat for layer in group.layer_names}
-        self.packed = [tensor for tensor in cache.tensors if self._is_packed(tensor)]
+    def __init__(self, given: Given, built: Built, views: Views) -> None:
+        self.given, self.built, self.made, self.views = given, built, views, views.of
+        self.shaper = reshaper(given, built, views.page_aligned)
+        self.group_of = {layer: group for group in built.attention.flat for layer in group.layer_names}
+        self.packed = [tensor for tensor in built.tensors if self._is_packed(tensor)]
         self.aliases: dict[str, list[str]] = {}
-        for alias, target in cache.document.shared.items():
+        for alias, target in given.document.shared.items():
             self.aliases.setdefault(target, []).append(alias)
         self.after: dict[str, LayerView] = {}
         """Filled by the alignment of all allocations, before any is proved: packed ones lie on the same bytes."""
@@ -77,14 +58,14 @@ class _Judge:
                 decisions.update((names[layer], said) for layer, said in outcome.decisions.items())
         pairs = zip(kinds, outcomes, strict=True)
         answers = tuple(tuple(_renamed(self._tensor(m[0], o), m)) for m, o in pairs)
-        return Judged(answers, self.after, decisions, first)
+        return Judged(answers, Frozen(self.after), Frozen(decisions), first)
 
     def _kinds(self) -> list[list[Tensor]]:
         """Allocations together whose layers have the same views, groups and entries; a packed one is by itself."""
         kinds: dict[object, list[Tensor]] = {}
-        for tensor in self.cache.tensors:
+        for tensor in self.built.tensors:
             # Layers alike have one view among them, so that which one it is stands for what it is.
-            layers = tuple((id(self.cache.views.get(n)), *self._family(n)) for n in tensor.shared_by)
+            layers = tuple((id(self.views.get(n)), *self._family(n)) for n in tensor.shared_by)
             packed = tensor.id if self._is_packed(tensor) else -1
             kinds.setdefault((tensor.size, packed, layers, self._page_aligned(tensor)), []).append(tensor)
         return list(kinds.values())
@@ -102,22 +83,21 @@ class _Judge:
         return self.group_of[layer].backend.name if layer in self.group_of else ""
 
     def _is_packed(self, tensor: Tensor) -> bool:
-        return tensor.block_stride > 0 or self.cache.whole
+        return tensor.block_stride > 0 or self.made.across_layers
 
     def _aligned(self, tensors: Sequence[Tensor]) -> tuple[list[align.TensorOutcome], Refusal | None]:
         """(what the layout step does to each allocation, its first refusal)."""
-        step = self.cache.release.model_step
-        if self.cache.whole:
-            return [align.start(tensor, self.cache.views) for tensor in tensors], None
+        step = self.given.release.model_step
+        if self.made.across_layers:
+            return [align.start(tensor, self.views) for tensor in tensors], None
         if step is not None:
             return step(self._whole_model(), tensors)
         outcomes = self._one_by_one(tensors)
         return outcomes, next((outcome.refusal for outcome in outcomes if outcome.refusal), None)
 
     def _whole_model(self) -> blocks_first.WholeModel:
-        cache = self.cache
-        block_dim, sizes = cache.shaper.block_dim, cache.kernel_block_sizes
-        return blocks_first.WholeModel(cache.flat, cache.views, cache.document.shared, block_dim, len(sizes))
+        flat, shared, sizes = self.built.attention.flat, self.given.document.shared, self.built.kernel_blocks
+        return blocks_first.WholeModel(flat, self.views, shared, self.shaper.block_dim, len(sizes))
 
     def _one_by_one(self, tensors: Sequence[Tensor]) -> list[align.TensorOutcome]:
         """The alignment; where the engine cannot even ask for the block dims, it refuses every allocation."""
@@ -130,39 +110,39 @@ class _Judge:
         return [step(tensor, subject) for tensor in tensors]
 
     def _on(self, tensor: Tensor) -> dict[str, LayerView]:
-        return {layer: self.cache.views[layer] for layer in tensor.shared_by if layer in self.cache.views}
+        return {layer: self.views[layer] for layer in tensor.shared_by if layer in self.views}
 
     def _subject(self) -> align.Subject:
         """Block dims as the engine asks for them at this step. Raises Refused where a backend's shape has none."""
-        layers = [layer for layer in self.cache.views if isinstance(self.group_of[layer].spec, AttentionSpec)]
+        layers = [layer for layer in self.views if isinstance(self.group_of[layer].spec, AttentionSpec)]
         dims: dict[str, int] = {}
         for layer in layers:
-            dim = self.cache.views[layer].block_dim
-            dims[layer] = self.cache.shaper.block_dim(self.group_of[layer]) if dim is None else dim
-        return align.Subject(self.cache.views, dims, self.cache.shaper.page_aligned)
+            dim = self.views[layer].block_dim
+            dims[layer] = self.shaper.block_dim(self.group_of[layer]) if dim is None else dim
+        return align.Subject(self.views, dims, self.made.page_aligned)
 
     def _is_hybrid(self) -> bool:
-        kinds = {isinstance(self.group_of[layer].spec, AttentionSpec) for layer in self.cache.views}
-        return self.cache.release.hybrid_step and kinds == {True, False}
+        kinds = {isinstance(self.group_of[layer].spec, AttentionSpec) for layer in self.views}
+        return self.given.release.hybrid_step and kinds == {True, False}
 
     def _tensor(self, tensor: Tensor, outcome: align.TensorOutcome) -> TensorAnswer:
         attention = [
             layer
             for layer in tensor.shared_by
-            if layer in self.cache.views and isinstance(self.group_of[layer].spec, AttentionSpec)
+            if layer in self.views and isinstance(self.group_of[layer].spec, AttentionSpec)
         ]
-        dims = tuple(sorted({dim for layer in attention if (dim := self.cache.views[layer].block_dim) is not None}))
+        dims = tuple(sorted({dim for layer in attention if (dim := self.views[layer].block_dim) is not None}))
         decision = self._decision(tensor, outcome, attention, dims)
-        before, after = self._found(tensor, self.cache.views), self._found(tensor, self.after)
+        before, after = self._found(tensor, self.views), self._found(tensor, self.after)
         judged = after.known and decision != "refused"
-        users = {layer: self.group_of[layer].backend.name for layer in tensor.shared_by if layer in self.cache.views}
+        users = {layer: self.group_of[layer].backend.name for layer in tensor.shared_by if layer in self.views}
         return TensorAnswer(
             id=tensor.id,
             size=tensor.size,
             shared_by=tensor.shared_by,
             block_dims=dims,
             decision=decision,
-            why=why.tensor(tensor, decision, users, outcome, self.cache.views, self._page_aligned(tensor)),
+            why=why.tensor(tensor, decision, users, outcome, self.views, self._page_aligned(tensor)),
             sound_before=before.conflict is None if before.known else None,
             conflict_before=before.conflict,
             sound=after.conflict is None if judged else None,
@@ -185,13 +165,13 @@ class _Judge:
         """The entries that give the layers of a refusal or a conflict their backends."""
         refused = [layer for layer, said in outcome.decisions.items() if said == align.REFUSED]
         paths = dict.fromkeys(self._path(layer) for layer in (*refused, *(found.layers if found else ())))
-        return tuple(self.cache.document.where(path) for path in paths)
+        return tuple(self.given.document.where(path) for path in paths)
 
     def _path(self, layer: str) -> Path:
-        use = self.cache.document.uses.get(layer)
+        use = self.given.document.uses.get(layer)
         if use or layer not in self.group_of:
             return use.path if use else ()
-        return self.cache.groups[self.group_of[layer].kv_cache_group_id].path
+        return self.built.attention.groups[self.group_of[layer].kv_cache_group_id].path
 
     def _decision(
         self, tensor: Tensor, outcome: align.TensorOutcome, attention: Sequence[str], dims: tuple[int, ...]
@@ -211,7 +191,7 @@ class _Judge:
         return "page_aligned" if self._page_aligned(tensor) else "untouched"
 
     def _page_aligned(self, tensor: Tensor) -> bool:
-        return not self.cache.shaper.page_aligned.isdisjoint(tensor.shared_by)
+        return not self.made.page_aligned.isdisjoint(tensor.shared_by)
 
     def _found(self, tensor: Tensor, views: Mapping[str, LayerView]) -> Found:
         """What is found on the tensor's bytes, on which the layers of all packed tensors lie together."""
@@ -228,7 +208,7 @@ class _Judge:
         tensor_of = {layer: tensor for tensor, layers in on.items() for layer in layers}
         if any(views[layer].block_dim is None for layer in tensor_of):
             return {tensor: Found(False) for tensor in on}
-        patterns = {layer: pattern(views[layer], self.cache.num_blocks) for layer in tensor_of}
+        patterns = {layer: pattern(views[layer], self.given.num_blocks) for layer in tensor_of}
         met = conflicts(views_of(patterns, tensor_of))
         return {
             tensor: Found(True, met[tensor], self_conflict(patterns, layers)) if tensor in met else Found(True)

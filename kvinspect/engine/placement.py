@@ -1,40 +1,69 @@
-"""On which bytes each layer lies where the document does not say: the planner's own placement.
+"""On which bytes each layer lies where nobody says: the placement, which planner and engine have in common.
 
-Follows `get_kv_cache_config_from_groups` with the number of blocks given (0.25 to 0.28).
+Follows `get_kv_cache_config_from_groups` with allocations of their own (0.25 to 0.28); that of one buffer is in
+`layout/placement.py`.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from kvinspect.document.document import Tensor
 from kvinspect.engine.groups import KVCacheGroup
+from kvinspect.engine.layout.layouts import Layout
 from kvinspect.engine.refusal import Refused
 from kvinspect.specs.spec import UnpaddedPage
-from kvinspect.specs.uniform_type import UniformTypeSpecs
 
 Slots = tuple[int, list[tuple[int, list[str]]]]
 """(bytes of a block of the whole allocation, [(byte in the block, layers that begin there)])."""
 PackedRule = Callable[[Sequence[KVCacheGroup], UnpaddedPage], Slots]
 
 
-def place(
-    groups: Sequence[KVCacheGroup], num_blocks: int, unpadded: UnpaddedPage, packed: PackedRule, cross_layers: bool
-) -> tuple[Tensor, ...]:
-    """The allocations of a cache of `num_blocks` blocks.
+class Space(NamedTuple):
+    """What a placement goes by, whoever asks for it: the engine, or the planner before it."""
 
-    `packed` lays the layers of all groups into one allocation where the planner does so: with `uniform_type` groups
-    only, or where a KV connector asks for blocks across layers. Raises Refused where pages differ in size.
+    num_blocks: int
+    unpadded: UnpaddedPage
+    """Bytes of an attention layer's page without padding."""
+    packed: PackedRule
+    """How the layers of all groups lie in one allocation where the planner packs them (0.25 to 0.28)."""
+    layout: Layout | None = None
+    """The layout in force; None where a release's planner knows none (0.25 to 0.28)."""
+    across_layers: bool = False
+    """Whether a KV connector asks for blocks across layers."""
+
+
+def place_per_tensor(groups: Sequence[KVCacheGroup], space: Space) -> tuple[Tensor, ...]:
+    """Allocations of their own for the layers, or packed ones (0.25 to 0.28).
+
+    All layers are packed into one allocation with `uniform_type` groups only, or where a KV connector asks for blocks
+    across layers. Raises Refused where pages differ in size.
     """
     if not groups:
         return ()
-    uniform = [isinstance(group.spec, UniformTypeSpecs) for group in groups]
+    num_blocks, unpadded = space.num_blocks, space.unpadded
+    uniform = [group.spec.each_its_own for group in groups]
     if uniform == [True]:
         return _one_each(groups[0], num_blocks, unpadded)
-    if all(uniform) or (cross_layers and len(groups) > 1):
-        return _in_one(packed(groups, unpadded), num_blocks)
+    if all(uniform) or (space.across_layers and len(groups) > 1):
+        return _in_one(space.packed(groups, unpadded), num_blocks)
     return _pools(groups, num_blocks, unpadded)
+
+
+def bytes_per_tensor(groups: Sequence[KVCacheGroup], space: Space) -> int:
+    """Bytes of one block through all layers of a worker (`_pool_bytes_per_block`, 0.25 to 0.28). Raises Refused."""
+    typed = [group.spec.each_its_own for group in groups]
+    if typed == [True]:
+        return groups[0].spec.page(space.unpadded)
+    if all(typed) or (space.across_layers and len(groups) > 1):
+        return space.packed(groups, space.unpadded)[0]
+    pages = {group.spec.page(space.unpadded) for group in groups}
+    if len(pages) > 1:
+        found = ", ".join(map(str, sorted(pages)))
+        raise Refused("AssertionError", f"the groups' pages differ: {found} bytes", function="get_uniform_page_size")
+    return pages.pop() * max(len(group.layer_names) for group in groups)
 
 
 def resized(tensors: Sequence[Tensor], num_blocks: int, wanted: int) -> tuple[Tensor, ...] | None:

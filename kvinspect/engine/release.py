@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
+from kvinspect.document.document import Document, Tensor
 from kvinspect.document.model import MultimodalEntry, RequestEntry
 from kvinspect.engine import blocks_first, placement, reshape
 from kvinspect.engine.backends import Backend
 from kvinspect.engine.cudagraph import capture
 from kvinspect.engine.cudagraph.start_up import StartUpRule
+from kvinspect.engine.groups import KVCacheGroup
+from kvinspect.engine.layout.layouts import Layout
 from kvinspect.engine.mm_prefix.ranges import Span
-from kvinspect.engine.storage import Storage
+from kvinspect.engine.placement import Space
+from kvinspect.engine.reason import Reason
+from kvinspect.engine.situation import Situation
+from kvinspect.engine.stages import Attention, Built, Groups, Judged, KernelBlocks, Tensors, Views
 from kvinspect.releases.data import catalogue
 from kvinspect.specs.kinds import LayerSpec
+from kvinspect.specs.spec import UnpaddedPage
 
 
 @dataclass(frozen=True, eq=False, slots=True, kw_only=True)
@@ -45,8 +52,20 @@ class EngineRelease:
     """What the configuration does to the requested CUDA graph mode, in order."""
     mm_spans: Callable[[RequestEntry, MultimodalEntry], Iterator[Span]]
     """The spans of a request's image and video tokens."""
-    storage: Storage
-    """From the layout to the judgement: allocations of their own, or one backing allocation."""
+    one_buffer: bool
+    """Whether one backing allocation holds the whole cache, in a layout that planner and engine agree on (0.29 on)."""
+    layout: Callable[[Sequence[Backend], Iterable[LayerSpec], str | None, EngineRelease], Layout]
+    """The layout in force, by the backends, the specs and what is asked for. This stage and the next may refuse."""
+    place: Callable[[Sequence[KVCacheGroup], Space], tuple[Tensor, ...]]
+    """The allocations where nobody has written them down: the planner's placement, and the engine's with it."""
+    bytes_per_block: Callable[[Sequence[KVCacheGroup], Space], int]
+    """Bytes of one block of what `place` makes."""
+    tensors: Callable[[Given, Groups, Layout], Tensors]
+    kernel_blocks: Callable[[Attention, Tensors], KernelBlocks]
+    """Where the document does not say."""
+    views: Callable[[Given, Built], Views]
+    judge: Callable[[Given, Built, Views], Judged]
+    reasons: Callable[[Given, Built], tuple[Reason, ...]]
     captured: Callable[..., capture.Captured] = capture.captured
     """The graphs of a mode, at capture sizes and with the bounds of a batch."""
     encoder_only_last: bool = False
@@ -68,3 +87,29 @@ class EngineRelease:
     def catalogue(self) -> Mapping[str, Any]:
         """What its backends and specs answer. Raises NotAsked where an installed vLLM cannot be asked."""
         return catalogue.read(self.key)
+
+    @property
+    def unpadded(self) -> UnpaddedPage:
+        """Bytes of an attention layer's page without padding."""
+        return self.reshape.unpadded_page
+
+    def space(self, num_blocks: int, layout: Layout | None, across_layers: bool = False) -> Space:
+        """What a placement goes by."""
+        return Space(num_blocks, self.unpadded, self.packed_placement, layout, across_layers)
+
+
+class Given(NamedTuple):
+    """What every stage may look at beside the ones before it: the document, the release, and how many blocks."""
+
+    document: Document
+    release: EngineRelease
+    num_blocks: int
+
+    @property
+    def situation(self) -> Situation:
+        """The deployment as conditions ask for it."""
+        return Situation.of(self.document)
+
+    def page_size_bytes(self, spec: LayerSpec) -> int:
+        """Bytes of a block of one layer."""
+        return spec.page(self.release.unpadded)

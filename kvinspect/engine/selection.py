@@ -75,15 +75,16 @@ class Misfit(NamedTuple):
     remedy: str
 
 
-def misfits_of(name: str, entry: Mapping[str, Any], ask: Ask, facts: Facts) -> Iterator[Misfit]:
+def misfits_of(entry: Mapping[str, Any], ask: Ask, facts: Facts) -> Iterator[Misfit]:
     """What of a layer a backend does not take, in the engine's order; nothing where it takes it."""
 
     def answer(key: str) -> Any:
         return choose(entry.get(key), facts)
 
     declared, accepted = answer("supported_head_sizes"), answer("head_sizes_accepted")
-    if not _takes_head_size(name, ask.head_size, declared, accepted):
-        yield Misfit("head size", f"heads of {ask.head_size}", f"it takes {_head_sizes(name, declared or accepted)}")
+    rule = answer("head_size_rule")
+    if not _takes_head_size(rule, ask.head_size, declared, accepted):
+        yield Misfit("head size", f"heads of {ask.head_size}", f"it takes {_head_sizes(rule, declared or accepted)}")
     if ask.dtype not in answer("supported_dtypes"):
         yield Misfit("dtype", ask.dtype, f"it takes {', '.join(answer('supported_dtypes'))}")
     if ask.cache_dtype not in answer("supported_kv_cache_dtypes"):
@@ -92,35 +93,33 @@ def misfits_of(name: str, entry: Mapping[str, Any], ask: Ask, facts: Facts) -> I
     if not takes_block(answer("supported_kernel_block_sizes"), ask.block_size):
         yield Misfit("block size", f"blocks of {ask.block_size}", "set --block-size to a multiple of what it takes")
     yield from _attention_misfits(ask, answer)
-    yield from _platform_misfits(name, facts, answer("capabilities_accepted"))
+    yield from _platform_misfits(answer("platform"), facts, answer("capabilities_accepted"))
 
 
 OBSERVED_HEAD_SIZES = (16, 32, 64, 72, 80, 96, 100, 112, 128, 160, 192, 224, 256, 288, 320, 512, 576, 1024)
 """The head sizes that backends without a list of their own were asked about; of others nothing is known."""
 
 
-MULTIPLES_OF_8 = ("FLASH_ATTN", "FLASH_ATTN_DIFFKV")
-"""Backends whose `supports_head_size` takes multiples of 8 up to a size that hangs on the device."""
-
-FROM_32_ON = ("TRITON_ATTN", "TRITON_ATTN_DIFFKV", "ROCM_AITER_UNIFIED_ATTN")
-"""Backends whose `supports_head_size` takes 32 and everything above."""
+HeadSizeRule = Mapping[str, int] | None
+"""What a backend's `supports_head_size` takes where that is a rule: `multiple_of` up to `most`, or `least` and more."""
 
 
-def _takes_head_size(name: str, size: int, declared: list[int], accepted: list[int]) -> bool:
-    if name in MULTIPLES_OF_8:
-        return size % 8 == 0 and size <= max(accepted)
-    if name in FROM_32_ON:
-        return size >= 32
+def _takes_head_size(rule: HeadSizeRule, size: int, declared: list[int], accepted: list[int]) -> bool:
+    if rule:
+        most = rule.get("most", size)
+        return size % rule.get("multiple_of", 1) == 0 and rule.get("least", 0) <= size <= most
     if declared:
         return size in declared or size in accepted
     return size in accepted or size not in OBSERVED_HEAD_SIZES
 
 
-def _head_sizes(name: str, known: list[int]) -> str:
+def _head_sizes(rule: HeadSizeRule, known: list[int]) -> str:
     """The head sizes of a backend, in words."""
-    if name in MULTIPLES_OF_8:
-        return f"multiples of 8 up to {max(known)}"
-    return "32 and more" if name in FROM_32_ON else ", ".join(map(str, known))
+    if not rule:
+        return ", ".join(map(str, known))
+    return (
+        f"{rule['least']} and more" if "least" in rule else f"multiples of {rule['multiple_of']} up to {rule['most']}"
+    )
 
 
 _OTHERS = "take another backend for these layers"
@@ -144,17 +143,9 @@ def _attention_misfits(ask: Ask, answer: Callable[[str], Any]) -> Iterator[Misfi
         yield Misfit("attention", f"attention of type {ask.attn_type}", _OTHERS)
 
 
-OF_ONE_PLATFORM = {"ROCM_": "rocm", "XPU_": "xpu", "CPU_": "cpu"}
-"""Beginnings of backends' names → the platform whose kernels they are made of."""
-
-CUDA_ONLY = ("FLASHINFER", "FLASHMLA", "CUTLASS", "TOKENSPEED", "FLASH_ATTN_MLA", "HPC_ATTN")
-
-
-def _platform_misfits(name: str, facts: Facts, capabilities: list[str]) -> Iterator[Misfit]:
+def _platform_misfits(home: str | None, facts: Facts, capabilities: list[str]) -> Iterator[Misfit]:
+    """`home` is the one platform whose kernels a backend is made of, None where there are several."""
     platform, capability = facts["platform"], facts["capability"]
-    home = next((home for start, home in OF_ONE_PLATFORM.items() if name.startswith(start)), None)
-    if name.startswith(CUDA_ONLY):
-        home = "cuda"
     if home is not None and home != platform:
         yield Misfit("platform", f"the platform {platform}", f"its kernels are {home}'s")
     elif platform == "cuda" and capability in _ASKED_CAPABILITIES and capability not in capabilities:

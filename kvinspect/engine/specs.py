@@ -11,7 +11,7 @@ from kvinspect.document.model import SpecEntry
 from kvinspect.document.problem import Path
 from kvinspect.document.spec_fields import FIELDS, MARKS
 from kvinspect.document.words import KIND_OF_WORD, SPEC_CLASSES
-from kvinspect.engine.refusal import Refused
+from kvinspect.engine.refusal import Refused, Unknown
 from kvinspect.specs.kinds import GroupSpec, LayerSpec, class_of
 from kvinspect.specs.mamba import MambaSpec
 from kvinspect.specs.uniform_type import UniformTypeSpecs
@@ -21,13 +21,23 @@ def group_spec(group: Group, catalogue: Mapping[str, Any]) -> GroupSpec:
     """The spec of a KV cache group in a release. Raises Refused where the release's classes do not take it."""
     path = (*group.path, "kv_cache_spec")
     entry = group.spec
-    if kind_of(entry) != "uniform_type":
-        return layer_spec(entry, catalogue, path)
+    kind = kind_of(entry)
+    if kind != "uniform_type":
+        return _viewed(layer_spec(entry, catalogue, path), path)
+    _check_fields(kind, _given(kind, entry), catalogue, path)
     inner = [
-        (layer, layer_spec(spec, catalogue, (*path, "kv_cache_specs", layer)))
+        (layer, _viewed(layer_spec(spec, catalogue, inside := (*path, "kv_cache_specs", layer)), inside))
         for layer, spec in group.layer_specs.items()
     ]
     return UniformTypeSpecs(entry.block_size or inner[0][1].block_size, tuple(inner))
+
+
+def _viewed(spec: LayerSpec, path: Path) -> LayerSpec:
+    """A spec whose layers get views. Raises Unknown for another: what lies on raw pages is nobody's word but theirs."""
+    if not spec.has_views:
+        expected = "a kind whose layers have views; raw pages are known to a planning document only"
+        raise Unknown((*path, "kind"), spec.kind, expected, kind="raw-pages")
+    return spec
 
 
 def kind_of(entry: SpecEntry) -> str:
@@ -38,20 +48,31 @@ def kind_of(entry: SpecEntry) -> str:
 def layer_spec(entry: SpecEntry, catalogue: Mapping[str, Any], path: Path) -> LayerSpec:
     """The spec of one layer in a release. Raises Refused where the release's class does not take it."""
     kind = kind_of(entry)
-    given = {name: value for field in FIELDS[kind] for name in field if (value := getattr(entry, name)) is not None}
+    given = _given(kind, entry)
     cls = class_of(kind)
     if cls.latent:
         given.setdefault("num_kv_heads", 1)
     _check_fields(kind, given, catalogue, path)
     if cls.holds_states:
         return _mamba(given, catalogue, path)
+    if not cls.is_attention:
+        return _made(cls, kind, {name: value for name, value in given.items() if name not in MARKS})
     given = _renamed(given)
     if "kv_quant_mode" in given:
         given["kv_quant_mode"] = _enum(given["kv_quant_mode"], catalogue["kv_quant_modes"], (*path, "kv_quant_mode"))
     # From 0.28 on the V size is a field of every attention spec, and a latent cache has no V apart.
     without_v = 0 if cls.latent and "state_content_bytes" in _fields(kind, catalogue) else given["head_size"]
-    found: LayerSpec = cls(kind, **{"head_size_v": without_v, **given})
+    return _made(cls, kind, {"head_size_v": without_v, **given})
+
+
+def _made(cls: Any, kind: str, fields: Mapping[str, Any]) -> LayerSpec:
+    found: LayerSpec = cls(kind, **fields)
     return found
+
+
+def _given(kind: str, entry: SpecEntry) -> dict[str, Any]:
+    """The fields that a written spec of a kind says."""
+    return {name: value for field in FIELDS[kind] for name in field if (value := getattr(entry, name)) is not None}
 
 
 RENAMED = {"tokens_per_state": "compress_ratio", "storage_block_size": "view_block_size"}
@@ -80,9 +101,11 @@ def field_of(spec: LayerSpec, name: str) -> Any:
 
 
 def _mamba(given: dict[str, Any], catalogue: Mapping[str, Any], path: Path) -> MambaSpec:
-    types = {name: name for name, entry in catalogue["backends"].items() if entry.get("is_ssm")} | {"CUSTOM": "CUSTOM"}
-    if "mamba_type" in given:
-        given["mamba_type"] = _enum(given["mamba_type"], types, (*path, "mamba_type"))
+    words = [entry["mamba_type"] for entry in catalogue["backends"].values() if "mamba_type" in entry]
+    default = catalogue["spec_classes"]["MambaSpec"]["defaults"]["mamba_type"]
+    given["mamba_type"] = _enum(
+        given.get("mamba_type", default), dict(zip(words, words, strict=True)), (*path, "mamba_type")
+    )
     given["shapes"] = tuple(tuple(shape) for shape in given["shapes"])
     given["dtypes"] = tuple(given["dtypes"])
     given.pop("dcp_sharded", None)  # a state is whole on every rank, whatever is said

@@ -80,5 +80,4 @@ def _spec_words(path: Path, spec: SpecEntry, release: EngineRelease) -> Iterator
 def _words(release: EngineRelease, field: str) -> tuple[str, ...]:
     if field == "kv_quant_mode":
         return tuple(release.catalogue["kv_quant_modes"])
-    entries = release.catalogue["backends"]
-    return (*(name for name, entry in entries.items() if entry.get("is_ssm")), "CUSTOM")
+    return tuple(entry["mamba_type"] for entry in release.catalogue["backends"].values() if "mamba_type" in entry)

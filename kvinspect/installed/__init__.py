@@ -1,7 +1,8 @@
 """The vLLM that is installed beside kvinspect, asked itself: a catalogue of its own backend and spec classes.
 
 `tools/catalogue.py` asks it, in processes of its own, so that no module of vLLM is ever imported into this one and the
-machine needs no device. That takes a minute or two, so the answer is kept by version in the user's cache folder.
+machine needs no device. That takes a minute or two, so the answer is kept in the user's cache folder, by version and
+by what the tools are: others might ask for more.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+import zlib
 from functools import cache
 from typing import Any
 
@@ -47,7 +49,7 @@ def catalogue() -> dict[str, Any]:
     found = version()
     if found is None:
         raise NotAsked("no vLLM is installed in this environment")
-    path = cache_folder() / f"{found}-kvinspect-{__version__}.json"
+    path = cache_folder() / f"{found}-kvinspect-{__version__}-{_fingerprint(_tools())}.json"
     if not path.is_file():
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=path.parent) as folder:
@@ -63,11 +65,23 @@ def cache_folder() -> pathlib.Path:
     return (pathlib.Path(base) if base else pathlib.Path.home() / ".cache") / "kvinspect" / "installed"
 
 
+def _tools() -> pathlib.Path:
+    """The folder of the tools. Raises NotAsked where there is none."""
+    found = next((tools for tools in (IN_PACKAGE, IN_CHECKOUT) if tools.is_dir()), None)
+    if found is None:
+        raise NotAsked("the tools that ask a vLLM are not beside this kvinspect")
+    return found
+
+
+def _fingerprint(tools: pathlib.Path) -> str:
+    """Another word for other tools."""
+    sources = b"".join(path.read_bytes() for path in sorted(tools.glob("*.py")))
+    return f"{zlib.crc32(sources):08x}"
+
+
 def _ask(folder: pathlib.Path) -> pathlib.Path:
     """Have the tool write the catalogue into a folder. Raises NotAsked."""
-    tool = next((tools / "catalogue.py" for tools in (IN_PACKAGE, IN_CHECKOUT) if tools.is_dir()), None)
-    if tool is None:
-        raise NotAsked("the tools that ask a vLLM are not beside this kvinspect")
+    tool = _tools() / "catalogue.py"
     try:
         done = subprocess.run([sys.executable, tool, folder], capture_output=True, text=True, timeout=LIMIT_SECONDS)
     except subprocess.TimeoutExpired:

@@ -14,7 +14,7 @@ from kvinspect.document.finding import Finding, Severity
 from kvinspect.document.fold import fold_names
 from kvinspect.document.load import from_source
 from kvinspect.document.problem import DocumentError, Path, Problem
-from kvinspect.document.source import Source, label_of, read_source
+from kvinspect.document.source import Source, because, label_of, read_source
 from kvinspect.engine.refusal import Unknown
 from kvinspect.engine.runners import choose
 from kvinspect.engine.unknown import unknown_names
@@ -74,15 +74,16 @@ def lint_file(origin: Any, settings: Settings, engine: str | None = None, name: 
 
 
 def lint_under(
-    origin: Any, settings: Settings, engines: Sequence[str | None], name: str | None = None
+    origin: Any, settings: Settings, engines: Sequence[str | None], name: str | None = None, *, private: str = ""
 ) -> list[FileResult]:
     """Lint a path, `-` or a mapping under each release of a call, read once: standard input has no second time.
 
-    Nothing is raised, so that one file never costs the others their findings.
+    Nothing is raised, so that one file never costs the others their findings. Of a `private` file nothing is
+    quoted (`Source`).
     """
     label = name or label_of(origin)
     try:
-        source = read_source(origin, name, loose=True)
+        source = read_source(origin, name, loose=True, private=private)
         kind = kind_of(source.value, source.name)
     except DocumentError as error:
         verdict = Verdict("", list(as_findings(error.errors)))
@@ -116,9 +117,9 @@ REPORT = "this is a fault of kvinspect; report it with what --debug prints"
 
 def _linted(kind: FileKind, source: Source, settings: Settings, engine: str | None) -> FileResult:
     try:
-        return _result(kind, source, _judged(kind, source, settings, engine), settings)
+        return _unquoted(_result(kind, source, _judged(kind, source, settings, engine), settings), source)
     except Exception as error:
-        return failed(source.name, error)
+        return _unquoted(failed(source.name, error), source)
 
 
 def _judged(kind: FileKind, source: Source, settings: Settings, engine: str | None) -> Verdict:
@@ -154,6 +155,16 @@ def _result(kind: FileKind | Literal["unreadable"], source: Source, verdict: Ver
     return FileResult(
         source.name, kind, verdict.release, tuple(kept), settings.fail_on, settings.baseline_file, verdict.remark
     )
+
+
+def _unquoted(result: FileResult, source: Source) -> FileResult:
+    """The result; of a private file its findings by their rules alone, each once."""
+    if not source.private:
+        return result
+    message = because(source.private, source.name)
+    bare = (Finding(f.code, f.name, f.severity, message, source.name, unjudged=f.unjudged) for f in result.findings)
+    kept = dict.fromkeys(bare)
+    return result._replace(findings=tuple(kept), fault="")
 
 
 @cache

@@ -10,9 +10,11 @@ from fnmatch import fnmatch
 from functools import cache
 from typing import Any, NamedTuple
 
+from kvinspect.document.files import is_elsewhere, printable
 from kvinspect.document.finding import Severity
 from kvinspect.document.limits import MAX_SETTINGS
-from kvinspect.document.problem import Problem, nearest, shown
+from kvinspect.document.problem import DocumentError, Problem, nearest, shown
+from kvinspect.document.source import FOUND_BY_LINK, unquoted
 from kvinspect.engine.refusal import Unknown
 from kvinspect.lint.registry import UnknownRule, rule_named, selected
 from kvinspect.lint.toml_file import TomlFile, read_toml
@@ -66,11 +68,16 @@ def settings_for(folder: pathlib.Path) -> Settings:
 
 
 def _in_folder(folder: pathlib.Path) -> Settings | None:
-    own = folder / "kvinspect.toml"
-    if os.path.isfile(own):
-        return read_settings(own)
-    project = folder / "pyproject.toml"
-    return read_settings(project) if os.path.isfile(project) and "kvinspect" in _tools(read_toml(project)) else None
+    for path in filter(os.path.isfile, (folder / "kvinspect.toml", folder / "pyproject.toml")):
+        try:
+            if path.name != "pyproject.toml" or "kvinspect" in _tools(read_toml(path)):
+                return read_settings(path)
+        except DocumentError as error:
+            # Whoever wrote the link chose the file, which may be readable to nobody but the user of this call.
+            if is_elsewhere(path, folder):
+                raise DocumentError([unquoted(error.errors[0], printable(path), FOUND_BY_LINK)]) from None
+            raise
+    return None
 
 
 def _tools(file: TomlFile) -> Mapping[str, Any]:

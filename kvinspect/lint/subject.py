@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 from kvinspect.document.document import Document
 from kvinspect.document.problem import Path
 from kvinspect.engine.answer import TensorAnswer
-from kvinspect.engine.cache import Cache, build_groups, build_views
+from kvinspect.engine.chain import Stages
 from kvinspect.engine.cudagraph.decide import Decision, decide_in
 from kvinspect.engine.groups import AttentionGroup
-from kvinspect.engine.judge import Judged, judge
-from kvinspect.engine.refusal import Refusal, Refused, stage
+from kvinspect.engine.refusal import Refusal, Refused
 from kvinspect.engine.selection import Ask, Misfit, misfits_of
+from kvinspect.engine.stages import Judged
 from kvinspect.releases.release import Release
 from kvinspect.specs.attention import AttentionSpec
 
@@ -22,7 +22,7 @@ from kvinspect.specs.attention import AttentionSpec
 @lru_cache(maxsize=4096)
 def _misfits(release: Release, name: str, ask: Ask, facts: tuple[tuple[str, Any], ...]) -> tuple[Misfit, ...]:
     """What a backend does not take; a repository's documents ask the same again and again."""
-    return tuple(misfits_of(name, release.catalogue["backends"][name], ask, dict(facts)))
+    return tuple(misfits_of(release.catalogue["backends"][name], ask, dict(facts)))
 
 
 class Subject:
@@ -36,13 +36,14 @@ class Subject:
         """The document as it was written."""
 
     @cached_property
-    def _built(self) -> tuple[Cache, Refusal | None]:
-        cache = Cache.of(self.document, self.release, self.document.num_blocks)
-        try:
-            build_groups(cache)
-        except Refused as refused:
-            return cache, refused.refusal
-        return cache, None
+    def stages(self) -> Stages:
+        """The stages of the document's cache; those behind a refusal raise it."""
+        return Stages(self.document, self.release)
+
+    @cached_property
+    def _refused(self) -> Refusal | None:
+        """Where the engine stops before the views."""
+        return _stopped(lambda: self.stages.built)
 
     @property
     def has_cache(self) -> bool:
@@ -50,38 +51,26 @@ class Subject:
         return self.document.model.kv_cache_config is not None
 
     @property
-    def half_built(self) -> Cache:
-        """The cache as far as the engine came with its groups."""
-        return self._built[0]
-
-    @property
-    def cache(self) -> Cache | None:
+    def cache(self) -> Stages | None:
         """The cache as far as its groups, None where there is none or the engine refuses before."""
-        return self._built[0] if self.has_cache and self._built[1] is None else None
+        return self.stages if self.has_cache and self._refused is None else None
 
     @cached_property
     def judged(self) -> Judged | None:
         """The allocations, aligned and proved, None where the engine refuses before."""
-        return None if self._views_refused or self.cache is None else self._judged
+        return None if self._views_refused or self.cache is None else self.cache.judged
 
     @cached_property
     def _views_refused(self) -> Refusal | None:
-        if self.cache is None:
-            return None
-        try:
-            build_views(self.cache)
-            with stage("reshape"):
-                self._judged = judge(self.cache)
-        except Refused as refused:
-            return refused.refusal
-        return None
+        cache = self.cache
+        return _stopped(lambda: cache.judged) if cache else None
 
     @property
     def refusal(self) -> Refusal | None:
         """Where the engine stops before the alignment."""
         if self.planner_refusal is not None:
             return self.planner_refusal
-        return (self._built[1] or self._views_refused) if self.has_cache else None
+        return (self._refused or self._views_refused) if self.has_cache else None
 
     @cached_property
     def decision(self) -> Decision | None:
@@ -104,12 +93,19 @@ class Subject:
         return self.cache.flat if self.cache else []
 
     @cached_property
+    def split(self) -> Sequence[Sequence[AttentionGroup]]:
+        """The attention groups of each group, also where they find no kernel block size in common."""
+        if not self.has_cache or _stopped(lambda: self.stages.attention):
+            return ()
+        return self.stages.attention.members
+
+    @cached_property
     def misfits(self) -> list[tuple[AttentionGroup, tuple[Misfit, ...]]]:
         """Attention groups with what of their layers a backend of the release does not take."""
         found = []
-        model, facts = self.document.model, self.half_built.situation.facts() if self.has_cache else {}
+        model, facts = self.document.model, self.stages.situation.facts() if self.has_cache else {}
         connected = model.kv_transfer_config.kv_connector is not None
-        for group in (g for members in (self.half_built.attention if self.has_cache else ()) for g in members):
+        for group in (group for members in self.split for group in members):
             entry = self.release.catalogue["backends"].get(group.backend.name)
             if entry is not None and not entry.get("is_ssm") and isinstance(group.spec, AttentionSpec):
                 sparse = bool(entry.get("is_sparse"))
@@ -133,6 +129,15 @@ class Subject:
         for layer in layers:
             found.setdefault(self.entry(layer), []).append(layer)
         return found
+
+
+def _stopped(made: Callable[[], object]) -> Refusal | None:
+    """Where the engine refuses what is asked for."""
+    try:
+        made()
+    except Refused as refused:
+        return refused.refusal
+    return None
 
 
 class Planned(NamedTuple):

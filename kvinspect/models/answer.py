@@ -11,6 +11,7 @@ from kvinspect.engine.refusal import Refused
 from kvinspect.models.inner_backends import INNER, as_document
 from kvinspect.models.setting import Setting
 from kvinspect.models.specs import LayerCache, Specs
+from kvinspect.planning.backing import layout
 from kvinspect.planning.inputs import Inputs
 from kvinspect.releases.model_rules import ModelRules
 
@@ -42,10 +43,10 @@ class SpecsAnswer(NamedTuple):
         backends = {layer.name: made[layer.backend.backend] for layer in attention}
         inputs = Inputs({layer.name: layer.spec for layer in self.layers}, (), (), backends)
         try:
-            found = release.layout(inputs, None, release)
+            found = layout(inputs, None, release)
         except Refused:
             return None
-        return found.layout.name if found else None
+        return found.name if found else None
 
     def _backends(self, names: Iterable[str]) -> dict[str, Backend]:
         """Name → what a backend of the release, or one that a model's classes bring along, answers."""
@@ -187,8 +188,20 @@ SURELY_LARGE = 160
 
 def concurrent_batches(setting: Setting) -> int:
     """Batches that are under way at once (`max_concurrent_batches`)."""
-    stages = setting.arguments.pipeline_parallel_size
-    return stages if setting.arguments.async_scheduling is False else stages + 1
+    stages, wanted = setting.arguments.pipeline_parallel_size, setting.arguments.async_scheduling
+    overlap = _overlap(setting) if wanted is None else wanted
+    return stages + 1 if overlap else stages
+
+
+def _overlap(setting: Setting) -> bool:
+    """Whether a batch is prepared while another runs, where nobody says."""
+    arguments, known = setting.arguments, setting.rules.drafts_overlap
+    method = arguments.speculative_method or arguments.draft_model
+    if setting.architecture.runner == "pooling":
+        return False
+    if method is None or not known or method in known or method.endswith("_mtp"):
+        return True
+    return arguments.speculative_method is None and method not in ("ngram", "[ngram]")
 
 
 def hybrid_manager_is_off(setting: Setting) -> bool:

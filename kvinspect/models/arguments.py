@@ -52,6 +52,9 @@ class EngineArguments:
     draft_model: str | None = None
     num_gpu_blocks_override: int | None = None
     language_model_only: bool = False
+    forbidden_modalities: tuple[str, ...] = ()
+    """Kinds of items of which a prompt may have none (`limit_mm_per_prompt`)."""
+    model_impl: str = "auto"
     kv_sharing_fast_prefill: bool = False
     enable_expert_parallel: bool = False
     data_parallel_size: int = 1
@@ -177,7 +180,15 @@ def _flattened(named: dict[str, Any]) -> dict[str, Any]:
         ):
             if attention.get(key) is not None:
                 named.setdefault(name, attention[key])
+    limits = named.get("limit_mm_per_prompt")
+    if isinstance(limits, Mapping):
+        named.setdefault("forbidden_modalities", tuple(str(kind) for kind in limits if _is_zero(limits[kind])))
     return named
+
+
+def _is_zero(limit: Any) -> bool:
+    """Whether a limit, or the count of one that is written out, allows nothing."""
+    return limit == 0 or (isinstance(limit, Mapping) and limit.get("count") == 0)
 
 
 def _take(name: str, value: Any, found: dict[str, Any]) -> Problem | None:

@@ -67,7 +67,7 @@ class Chooser:
         """Kernel blocks of FlashAttention where the model's heads fix them, None elsewhere."""
         size, setting = self.setting.rules.block_of_large_fp8_heads, self.setting
         large = setting.shape.head_size == 512 and setting.cache_dtype in ("fp8", "fp8_e4m3")
-        if size is None or not large or name not in ("FLASH_ATTN", "TRITON_FLASH_ATTN"):
+        if size is None or not large or "flash_attention" not in self.entries[name]:
             return None
         fixed = self.facts["capability_family"] == 9 and flash_attention_version(setting, 512) == 4
         return (size,) if fixed else None
@@ -87,11 +87,12 @@ class Chooser:
     def _check_made(self, name: str, cache_dtype: str) -> None:
         """Raises DocumentError where a backend takes a layer and stops when it is made (`TritonAttentionImpl`)."""
         capability = self.setting.capability
-        if name != "TRITON_ATTN" or self.setting.platform != "cuda" or capability is None:
+        least = self.entries[name].get("fp8_from_capability")
+        if least is None or self.setting.platform != "cuda" or capability is None:
             return
-        if cache_dtype.startswith("fp8") and tuple(map(int, capability.split("."))) < (8, 9):
-            text = f"TRITON_ATTN, which takes the layers, has no fp8 cache on compute capability {capability}"
-            raise refusal("kv_cache_dtype", text, "take bfloat16, or a device of capability 8.9 and up")
+        if cache_dtype.startswith("fp8") and _numbers(capability) < _numbers(least):
+            text = f"{name}, which takes the layers, has no fp8 cache on compute capability {capability}"
+            raise refusal("kv_cache_dtype", text, f"take bfloat16, or a device of capability {least} and up")
 
     def _ask(self, layer: Attention | Latent, cache_dtype: str) -> Ask:
         setting = self.setting
@@ -144,31 +145,27 @@ class Chooser:
         return self.setting.platform + (f" {capability}" if capability else "")
 
     def _reasons(self, name: str, ask: Ask, extra: Mapping[str, Any]) -> tuple[str, ...]:
-        misfits = [*misfits_of(name, self.entries[name], ask, self.facts), *self._together(name, ask, extra)]
+        misfits = [*misfits_of(self.entries[name], ask, self.facts), *self._together(name, ask, extra)]
         return tuple(dict.fromkeys(misfit.text for misfit in misfits))
 
     def _together(self, name: str, ask: Ask, extra: Mapping[str, Any]) -> Iterator[Misfit]:
         """What a backend does not take together (`supports_combination`)."""
-        if name == "FLASH_ATTN" and self.setting.platform == "cuda":
+        entry = self.entries[name]
+        served = entry.get("flash_attention") if self.setting.platform == "cuda" else None
+        if served == "all":
             yield from self._flash_attention(ask)
-        if name == "TRITON_FLASH_ATTN" and self.setting.platform == "cuda":
+        if served == "causal":
             version = flash_attention_version(self.setting, ask.head_size)
             if version not in self.setting.rules.prefix_by_flash_attention:
                 yield Misfit("attention", f"FlashAttention {version}", "")
-        sizes = NOPE_SIZES.get(name)
+        sizes = entry.get("qk_nope_head_dims")
         if sizes and extra.get("qk_nope_head_dim", 1) not in sizes:
             yield Misfit("attention", f"a qk_nope_head_dim of {extra.get('qk_nope_head_dim', 1)}", "")
-        if name == "TRITON_MLA" and ask.cache_dtype.startswith("fp8") and self._is_older_than((8, 9)):
-            yield Misfit("cache dtype", f"the cache dtype {ask.cache_dtype} below compute capability 8.9", "")
-        if name in WITHOUT_DS_MLA and ask.cache_dtype == "fp8_ds_mla":
-            yield Misfit("cache dtype", "the cache dtype fp8_ds_mla", "")
-        if name == "FLASH_ATTN_MLA_SPARSE" and self.setting.arguments.decode_context_parallel_size > 1:
+        if ask.cache_dtype in entry.get("refused_cache_dtypes", ()):
+            yield Misfit("cache dtype", f"the cache dtype {ask.cache_dtype}", "")
+        parallel = self.setting.arguments.decode_context_parallel_size > 1
+        if parallel and entry.get("takes_decode_context_parallelism") is False:
             yield Misfit("attention", "decode context parallelism", "")
-
-    def _is_older_than(self, capability: tuple[int, int]) -> bool:
-        """Whether the device is one of CUDA's with a lower compute capability."""
-        own = self.setting.capability
-        return self.setting.platform == "cuda" and own is not None and tuple(map(int, own.split("."))) < capability
 
     def _flash_attention(self, ask: Ask) -> Iterator[Misfit]:
         rules = self.setting.rules
@@ -184,7 +181,5 @@ class Chooser:
             yield Misfit("attention", f"tokens that attend both ways with FlashAttention {version}", "")
 
 
-NOPE_SIZES = {"FLASHINFER_MLA": (64, 128, 192), "FLASHINFER_MLA_SPARSE": (128, 192)}
-"""MLA backends whose kernels want certain sizes of the part without rotation."""
-
-WITHOUT_DS_MLA = ("FLASHINFER_MLA_SPARSE",)
+def _numbers(capability: str) -> tuple[int, ...]:
+    return tuple(map(int, capability.split(".")))

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from kvinspect.document.numbers import counted
 from kvinspect.document.words import SPEC_CLASSES
 from kvinspect.engine.backends import Backend
+from kvinspect.engine.conditions import choose
 from kvinspect.models.layers import State
 from kvinspect.models.resolve import refusal
 from kvinspect.models.setting import DEFAULT_BLOCK_SIZE, Setting, one_token
@@ -61,20 +62,15 @@ def common_block_size(backends: Sequence[Backend], platform: str) -> int:
 
 def preferred_block_size(backend: Backend, platform: str) -> int:
     """What a backend takes where the user says nothing (`get_preferred_block_size`)."""
-    own = PREFERRED.get(backend.name)
+    own: int | None = choose(backend.entry.get("preferred_block_size"), backend.facts)
     if own is not None or platform == "cpu":
         return own or ON_CPU
-    if platform == "xpu" and backend.name == "FLASH_ATTN":
-        return 64
     fits = any(DEFAULT_BLOCK_SIZE % _base(size) == 0 for size in backend.kernel_block_sizes)
     return DEFAULT_BLOCK_SIZE if fits else smallest_kernel_block(backend)
 
 
 ON_CPU = 128
 """Tokens of a block on a CPU, whatever the backend."""
-
-PREFERRED = {"DEEPSEEK_SPARSE_SWA": 256, "ROCM_AITER_UNIFIED_ATTN": 64}
-"""Backends with a preference of their own, in tokens."""
 
 
 def blocks(setting: Setting, backends: Sequence[Backend], states: Sequence[State]) -> Blocks:

@@ -115,6 +115,13 @@ def _cohere2_moe_types(fields: Fields) -> Sequence[str]:
     return first + [SLIDING if (i + 1) % period else FULL for i in range(fields.layers - dense)]
 
 
+def _dory(fields: Fields) -> Sequence[str]:
+    """Attention and an MLP by turns, the fourth attention of each four without a window."""
+    if "layer_types" in fields:
+        return fields.words("layer_types")
+    return ["mlp" if i % 2 else FULL if i % 8 == 6 else SLIDING for i in range(fields.layers)]
+
+
 def _mimo_v2(fields: Fields, i: int) -> bool:
     return i != 0 and (i + 1) % 6 != 0
 
@@ -143,6 +150,9 @@ COMPLETIONS: Mapping[str, Mapping[str, Rule]] = {
     "modernbert-decoder": {"layer_types": _pattern(lambda f, i: i % f.count("global_attn_every_n_layers", 3))},
     "mimo_v2_flash": {"layer_types": _pattern(_mimo_v2)},
     "hrm_text": {"num_layers_per_stack": _stack_depth},
+    "muse_glimmer_text": {"layer_types": _every(4, None)},
+    "beam": {"layer_types": _pattern(lambda fields, i: True)},
+    "dory": {"layer_types": _dory},
     "cwm": {"layer_types": _pattern(lambda fields, i: i % 4)},
     "afmoe": {"layer_types": _every(4, "global_attn_every_n_layers")},
     "exaone4": {"layer_types": _pattern(_exaone4)},

@@ -9,7 +9,7 @@ from typing import Any
 from kvinspect.document.checked import checked
 from kvinspect.document.files import is_file, is_folder, leads_out
 from kvinspect.document.problem import DocumentError, Problem, shown
-from kvinspect.document.source import Source, read_source
+from kvinspect.document.source import NAMED_BY_INPUT, Source, read_source
 from kvinspect.models.fields import Fields
 
 Origin = str | pathlib.Path | Mapping[str, Any]
@@ -77,7 +77,7 @@ def load_model(origin: Origin, inside: str | pathlib.Path | None = None) -> Mode
         return Model(_checked(read_source(origin, "<config>")))
 
     def read(file: pathlib.Path, loose: bool = False) -> Source:
-        private = inside is not None and leads_out(file, inside)
+        private = NAMED_BY_INPUT if inside is not None and leads_out(file, inside) else ""
         return _checked(read_source(file, loose=loose, private=private))
 
     path = pathlib.Path(origin)

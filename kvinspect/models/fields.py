@@ -45,6 +45,11 @@ class Fields(Readers):
         return self._kind.causal
 
     @property
+    def by_transformers(self) -> bool:
+        """Whether transformers itself has a class for the model type."""
+        return self._kind.base is not None
+
+    @property
     def architectures(self) -> Sequence[str]:
         """The names of the model's classes, else the one that transformers has for its model type."""
         return self.words("architectures") or ([self._kind.base] if self._kind.base else [])

@@ -1,43 +1,85 @@
-"""Where a model's config.json is: a file or folder here, or on the hub."""
+"""Where a model's config.json is: a file or folder here, the hub's cache, the bundled facts, or the hub itself."""
 
 from __future__ import annotations
 
 import os
 import pathlib
 import re
+from typing import NamedTuple
 
+from kvinspect.bundled.lookup import Ambiguous, NamedConfig, bundled, near_name
 from kvinspect.document.files import is_file, is_folder
+from kvinspect.document.limits import MAX_BYTES
 from kvinspect.document.problem import shortened
+from kvinspect.models.hub_cache import snapshot
 
 CONFIG = "config.json"
-_HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
+_HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}")
 
 
 class NotFound(ValueError):
     """A name that is neither here nor on the hub, or that the hub could not be asked about."""
 
 
-def located(name: str, folder: pathlib.Path | None = None, named_by: str = "") -> pathlib.Path:
-    """The config.json that a name stands for: itself, in the folder of that name, or fetched from the hub.
+class Located(NamedTuple):
+    """Where a model is: a config.json here, or the text of one that is not a file; `source` where it has to be said."""
+
+    path: pathlib.Path | None = None
+    config: NamedConfig | None = None
+    source: str = ""
+    weights: pathlib.Path | None = None
+    """The folder of the weights, where it is another one."""
+
+    @property
+    def name(self) -> str:
+        """The path, or the model's name."""
+        return str(self.path) if self.path else self.config.name if self.config else ""
+
+    @property
+    def folder(self) -> pathlib.Path | None:
+        """The folder that may hold the weights."""
+        return self.weights or (self.path.parent if self.path else None)
+
+
+def located(name: str, folder: pathlib.Path | None = None, named_by: str = "") -> Located:
+    """The config.json that a name stands for: a file or folder, the hub's cache, the bundled facts, or the hub's.
 
     Names that lead nowhere are looked up below `folder` as well. A name that a file says (`named_by`) is never fetched:
     only the command line may cause network access. Raises NotFound.
     """
-    for path in (pathlib.Path(name), *([folder / name] if folder else [])):
-        if is_folder(path):
-            if not is_file(path / CONFIG):
-                raise NotFound(f"the folder {name} has no {CONFIG}")
-            return path / CONFIG
-        if is_file(path):
-            return path
-    if not _HUB_ID.fullmatch(name):
-        raise NotFound(f"there is no file or folder {shortened(name)}")
+    found = _on_this_machine(name, folder) or _bundled(name)
+    if found:
+        return found
+    near = near_name(name)
+    hint = f"; did you mean {near}? `kvinspect models` lists those that need no network" if near else ""
+    if not _HUB_ID.fullmatch(name) or name.lower().endswith((".json", ".yaml", ".yml")):
+        raise NotFound(f"there is no file or folder {shortened(name)}{hint}")
     if named_by:
         raise NotFound(
             f"{name}, the model of {named_by}, is not found locally, and only a model on the command line is fetched "
             f"from the Hugging Face Hub: kvinspect plan {name} --config {named_by}"
         )
-    return _fetched(name)
+    return _fetched(name, hint)
+
+
+def _on_this_machine(name: str, folder: pathlib.Path | None) -> Located | None:
+    for path in (pathlib.Path(name), *([folder / name] if folder else [])):
+        if is_folder(path):
+            if not is_file(path / CONFIG):
+                raise NotFound(f"the folder {name} has no {CONFIG}")
+            return Located(path / CONFIG)
+        if is_file(path):
+            return Located(path)
+    cached = snapshot(name, CONFIG) if _HUB_ID.fullmatch(name) else None
+    return Located(cached / CONFIG, source="the Hugging Face cache of this machine") if cached else None
+
+
+def _bundled(name: str) -> Located | None:
+    try:
+        found = bundled(name)
+    except Ambiguous as error:
+        raise NotFound(f"{name}: {error}") from None
+    return Located(config=found, source=found.source) if found else None
 
 
 def here(name: str, beside: str) -> pathlib.Path | None:
@@ -49,16 +91,43 @@ def here(name: str, beside: str) -> pathlib.Path | None:
     return None
 
 
-def _fetched(name: str) -> pathlib.Path:
-    here = f"{name} is no file or folder here"
-    instead = f"give the path of its {CONFIG} instead"
+SECONDS = 4
+"""To wait for the hub."""
+
+
+def _fetched(name: str, hint: str = "") -> Located:
+    text = _download(name, CONFIG, hint)
+    return Located(config=NamedConfig(name, text, ""), source=f"{CONFIG} of {name} on the Hugging Face Hub")
+
+
+def _download(name: str, file: str, hint: str) -> str:
+    """The text of a small file of a hub id. Raises NotFound where the hub does not give it."""
+    from urllib.error import HTTPError, URLError
+    from urllib.request import Request, urlopen
+
+    instead = f"give the path of its {CONFIG}, or --like and a similar model{hint}"
+    if os.environ.get("HF_HUB_OFFLINE", "").upper() in ("1", "ON", "YES", "TRUE"):
+        raise NotFound(f"{name} is not found locally, and HF_HUB_OFFLINE forbids asking the hub; {instead}")
+    token = os.environ.get("HF_TOKEN")
+    endpoint = os.environ.get("HF_ENDPOINT") or "https://huggingface.co"
+    headers = {"User-Agent": "kvinspect", **({"Authorization": f"Bearer {token}"} if token else {})}
     try:
-        from huggingface_hub import hf_hub_download  # type: ignore[import-not-found]
-    except ImportError:
+        if not endpoint.startswith(("https://", "http://")):
+            raise ValueError("HF_ENDPOINT is no http address")
+        with urlopen(Request(f"{endpoint}/{name}/resolve/main/{file}", headers=headers), timeout=SECONDS) as answer:
+            data = answer.read(MAX_BYTES + 1)
+        if len(data) > MAX_BYTES:
+            raise ValueError(f"its {file} has more than {MAX_BYTES} bytes")
+        return str(data.decode("utf-8"))
+    except HTTPError as error:
+        why = {401: "it is private or does not exist", 403: "access has to be asked for", 404: "it does not exist"}
         raise NotFound(
-            f"{here}, and huggingface_hub, which could fetch it, is not installed; install it, or {instead}"
+            f"{name} is not found locally, and the Hugging Face Hub does not give it "
+            f"({why.get(error.code, f'HTTP {error.code}')}); {instead}"
         ) from None
-    try:
-        return pathlib.Path(hf_hub_download(name, CONFIG, token=os.environ.get("HF_TOKEN")))
-    except Exception as error:
-        raise NotFound(f"{here}, and the hub does not give it ({type(error).__name__}); {instead}") from None
+    except (URLError, OSError, ValueError) as error:
+        reason = str(getattr(error, "reason", "") or error) or type(error).__name__
+        raise NotFound(
+            f"{name} is not found locally, and the Hugging Face Hub could not be reached "
+            f"({shortened(reason, 80)}); {instead}"
+        ) from None

@@ -40,7 +40,10 @@ _INDEX_IN_BLOCKS = ("BLHNC", "BLNHC")
 INNER: Mapping[str, Mapping[str, Any]] = {
     "DEEPSEEK_V32_INDEXER": _entry("DeepseekV32IndexerBackend", f"{_MLA}.indexer", _BY_PLATFORM),
     "DEEPSEEK_V4_INDEXER": _entry("DeepseekV4IndexerBackend", f"{_MLA}.indexer", [256], layouts=_INDEX_IN_BLOCKS),
-    "DEEPSEEK_SPARSE_SWA": _entry("DeepseekSparseSWABackend", f"{_MLA}.sparse_swa", ["64n"], _BY_DTYPE),
+    "DEEPSEEK_SPARSE_SWA": {
+        **_entry("DeepseekSparseSWABackend", f"{_MLA}.sparse_swa", ["64n"], _BY_DTYPE),
+        "preferred_block_size": 256,
+    },
     "CompressorBackend": _entry("CompressorBackend", "models.deepseek_v4.compressor", ["1n"]),
 }
 """Name → entry, as a catalogue has them."""

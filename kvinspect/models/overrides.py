@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from kvinspect.engine.conditions import choose
 from kvinspect.models.config import Model
 from kvinspect.models.flash_attention import SUPPORTED
 from kvinspect.models.resolve import refusal
@@ -18,14 +19,15 @@ def gemma4(model: Model, setting: Setting) -> Setting:
     sizes = (text.maybe_count("head_dim"), text.maybe_count("global_head_dim"))
     if None in sizes or sizes[0] == sizes[1] or setting.platform != "cuda":
         return setting
+    flash, triton = setting.own_backends("gemma4")
     family = int((setting.capability or "0").split(".")[0])
     if setting.rules.gemma4_by_layer and family == 9 and setting.cache_dtype.startswith("fp8"):
         return setting
     if family in SUPPORTED[4] and max(size or 0 for size in sizes) <= 512:
-        if setting.flash_attn_version is None and setting.attention_backend in (None, "FLASH_ATTN"):
+        if setting.flash_attn_version is None and setting.attention_backend in (None, flash):
             return setting._replace(flash_attn_version=4)
         return setting
-    return setting._replace(attention_backend=setting.attention_backend or "TRITON_ATTN")
+    return setting._replace(attention_backend=setting.attention_backend or triton)
 
 
 def deepseek_v32(model: Model, setting: Setting) -> Setting:
@@ -35,10 +37,8 @@ def deepseek_v32(model: Model, setting: Setting) -> Setting:
 
 def deepseek_v4(model: Model, setting: Setting) -> Setting:
     """FlashMLA's rows, and FlashInfer's on devices of 12.x, have DeepSeek's own format, which is fp8."""
-    plain = setting.attention_backend == "FLASHINFER_MLA_SPARSE_DSV4" and not (setting.capability or "").startswith(
-        "12"
-    )
-    if plain:
+    entry = setting.release.catalogue["backends"].get(setting.attention_backend, {})
+    if choose(entry.get("unpacked_rows"), setting.situation.facts()):
         return setting
     own = setting.cache_dtype == "auto" and setting.rules.deepseek_v4_is_fp8
     if not own and not setting.cache_dtype.startswith("fp8"):

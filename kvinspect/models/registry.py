@@ -80,16 +80,20 @@ def through_transformers() -> frozenset[str]:
     return frozenset(json.loads(THROUGH_TRANSFORMERS.read_text(encoding="utf-8")))
 
 
-def architecture(model: Model, release: str, runner: str = "auto") -> Architecture:
+def architecture(model: Model, release: str, runner: str = "auto", implementation: str = "auto") -> Architecture:
     """The architecture that the release takes a model for (`resolve_model_cls`). Raises DocumentError for unknown ones.
 
-    `runner` is the engine's argument.
+    `runner` and `implementation` are the engine's arguments.
     """
     names = model.architectures
     if not names:
         model.config.fail("architectures", "the names of the model's classes", None, hint=HAND_WRITTEN)
     known = table(release)["classes"]
     asked = _runner(names, known) if runner == "auto" else runner
+    if implementation == "transformers":
+        if not model.config.by_transformers:
+            model.config.fail("model_type", "one that transformers itself has", model.config.model_type)
+        return _transformers(model, names[0], asked)
     if not any(name in known for name in names) and _converts(names[0], asked) == "none" and _runs_through(names[0]):
         return _transformers(model, names[0], asked)
     for name in names:

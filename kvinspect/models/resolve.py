@@ -45,8 +45,9 @@ def quant_mode(cache_dtype: str, modes: Container[str]) -> str:
         return name
     if cache_dtype.startswith("nvfp4"):
         return "NVFP4"
-    if cache_dtype.startswith("turboquant_") and "TURBOQUANT" in modes:
-        return "TURBOQUANT"
+    kind = name.partition("_")[0]
+    if kind in modes:  # one mode for all of TurboQuant's cache dtypes
+        return kind
     return "FP8_PER_TENSOR" if cache_dtype.startswith("fp8") else "NONE"
 
 

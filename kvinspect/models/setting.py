@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from kvinspect.document.numbers import counted
+from kvinspect.engine.conditions import choose
 from kvinspect.engine.situation import Situation
 from kvinspect.models.arguments import EngineArguments
 from kvinspect.models.config import Model
@@ -18,7 +20,7 @@ from kvinspect.models.resolve import (
     resolve_length,
     torch_dtype,
 )
-from kvinspect.models.shape import Shape, shape_of
+from kvinspect.models.shape import Shape, sees_images, shape_of
 from kvinspect.models.turboquant import left_unquantised
 from kvinspect.releases.model_rules import ModelRules
 from kvinspect.releases.release import Release
@@ -92,6 +94,12 @@ class Setting(NamedTuple):
         """The V size of a latent row of `size` elements, as the release's specs have it."""
         return 0 if self.names_rows else size
 
+    def own_backends(self, model: str, flash_attn_version: int | None = None) -> Sequence[str]:
+        """The backends that a model's own code tries for its layers, most preferred first."""
+        facts = {**self.situation.facts(), "flash_attn_version": flash_attn_version}
+        found: Sequence[str] = choose(self.release.catalogue["model_selection"][model], facts)
+        return found
+
     @property
     def situation(self) -> Situation:
         """The deployment as the catalogue's conditions ask for it; heads are those of one rank."""
@@ -110,7 +118,7 @@ def settle(
 ) -> Setting:
     """Answer every question of a model's settings, in the engine's order. Raises DocumentError where it would stop."""
     pooling = architecture.runner == "pooling"
-    shape = shape_of(model, "multimodal" in architecture.flags and not arguments.language_model_only)
+    shape = shape_of(model, _may_see(model, architecture, arguments, release.models))
     hybrid = _is_hybrid(model, architecture)
     rule = release.models
     prefix, chunked = _caching(model, architecture, arguments, hybrid, rule)
@@ -144,6 +152,14 @@ def settle(
         skip_layers=tuple(dict.fromkeys((*arguments.kv_cache_dtype_skip_layers, *ends))),
         mamba_chunk_size=model.text.first_count("mamba_chunk_size", "chunk_size") or 2048,
     )
+
+
+def _may_see(model: Model, architecture: Architecture, arguments: EngineArguments, rules: ModelRules) -> bool:
+    """Whether images and the like may come in, as far as the release asks."""
+    if "multimodal" not in architecture.flags:
+        return False
+    seen = not arguments.language_model_only and sees_images(model.config, arguments.forbidden_modalities)
+    return seen or not rules.text_alone_is_causal
 
 
 def _is_hybrid(model: Model, architecture: Architecture) -> bool:

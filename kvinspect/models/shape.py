@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from typing import NamedTuple
 
 from kvinspect.models.config import Model
@@ -42,14 +42,14 @@ class Shape(NamedTuple):
     """Tokens of the largest image or video where its tokens attend both ways, so that a batch has to hold it whole."""
 
 
-def shape_of(model: Model, sees_images: bool = True) -> Shape:
-    """The numbers of a model. `sees_images` is whether images and the like may come in at all."""
+def shape_of(model: Model, may_see: bool = True) -> Shape:
+    """The numbers of a model. `may_see` is whether images and the like may come in at all."""
     text, config = model.text, model.config
     kind = config.model_type
     mla = is_latent(text)
     heads = text.count("num_attention_heads", 0, least=0)
     max_len, key = _max_len(text)
-    prefix = sees_images and _is_mm_prefix(config, text)
+    prefix = may_see and _is_mm_prefix(config, text)
     chunk = None if kind in WITHOUT_CHUNKS else text.maybe_tokens("attention_chunk_size")
     return Shape(
         heads=heads,
@@ -125,6 +125,16 @@ def _is_mm_prefix(config: Fields, text: Fields) -> bool:
     if "is_mm_prefix_lm" in config:
         return config.flag("is_mm_prefix_lm")
     return config.model_type in MM_PREFIX_TYPES
+
+
+def sees_images(config: Fields, forbidden: Container[str]) -> bool:
+    """Whether a model that takes images and the like may get any, some of their kinds being `forbidden`."""
+    kinds = ["image"]
+    if config.model_type in (*GEMMA4_TYPES, "molmo2"):
+        kinds.append("video")
+    if config.model_type in GEMMA4_TYPES and config.part("audio_config") is not None:
+        kinds.append("audio")
+    return any(kind not in forbidden for kind in kinds)
 
 
 GEMMA4_VIDEO = 32 * (70 + 8)

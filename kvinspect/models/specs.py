@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from typing import Any, NamedTuple
 
@@ -96,17 +96,10 @@ def _has_no_cache(layer: Layer) -> bool:
 
 def _in_latent_format(setting: Setting, chosen: Mapping[str, Choice]) -> Setting:
     """The cache dtype that a sparse MLA backend puts in place (`_canonicalize_sparse_mla_kv_cache_dtype`)."""
-    for name in {choice.backend for choice in chosen.values()} & PACKED_ROWS.keys():
-        if PACKED_ROWS[name](setting.cache_dtype):
-            return setting._replace(cache_dtype="fp8_ds_mla")
-    return setting
-
-
-PACKED_ROWS: Mapping[str, Callable[[str], bool]] = {
-    "FLASHMLA_SPARSE": lambda dtype: dtype.startswith(("fp8", "int", "nvfp4")),
-    "FLASHINFER_MLA_SPARSE_SM120": lambda dtype: dtype in ("auto", "fp8", "fp8_e4m3"),
-}
-"""MLA backends that keep rows of DeepSeek's own format → for which cache dtypes."""
+    known = setting.release.catalogue["backends"]
+    used = {choice.backend for choice in chosen.values()}
+    packs = any(setting.cache_dtype in known.get(name, {}).get("packs_cache_dtypes", ()) for name in used)
+    return setting._replace(cache_dtype="fp8_ds_mla") if packs else setting
 
 
 def _of_stage(layers: Sequence[Layer], model: Model, setting: Setting, stage: int) -> Iterator[Layer]:
@@ -133,19 +126,12 @@ def layer_cache_dtype(layer: Layer, setting: Setting) -> str:
 
 def _choice(layer: Layer, chooser: Chooser, setting: Setting) -> Choice:
     if isinstance(layer, State):
-        return Choice(layer.backend or STATE_BACKENDS.get(layer.mamba_type, layer.mamba_type), "the layer's kind")
+        return Choice(
+            layer.backend or setting.release.catalogue["backends"][layer.mamba_type]["name"], "the layer's kind"
+        )
     if isinstance(layer, (Given, Bare)):
         return Choice(layer.backend, "the model's own")
     return chooser.choose(layer, layer_cache_dtype(layer, setting))
-
-
-STATE_BACKENDS = {
-    "MAMBA1": "MAMBA1_ATTN",
-    "MAMBA2": "MAMBA2_ATTN",
-    "SHORT_CONV": "SHORT_CONV_ATTN",
-    "LINEAR": "LINEAR_ATTN",
-}
-"""Kinds of state-space layers whose backend has another name."""
 
 
 LATENT_ROWS = {"fp8_ds_mla": 656}
@@ -328,7 +314,7 @@ def spec_fields(spec: LayerSpec, catalogue: Mapping[str, Any]) -> dict[str, Any]
     """A spec as the release's dataclass holds it: its class under `type`, then every field."""
     name = SPEC_CLASSES[spec.kind]
     fields: Mapping[str, Sequence[str]] = catalogue["spec_classes"][name]
-    values = {**UNUSED, **spec._asdict(), **dict(spec.marks)}
+    values = {**UNUSED, **spec._asdict(), **spec.marks_by_name}
     if isinstance(spec, AttentionSpec):
         values["tokens_per_state"] = spec.compress_ratio
     found = {"type": name, **{field: values.get(field) for field in (*fields["required"], *fields["optional"])}}
@@ -338,6 +324,6 @@ def spec_fields(spec: LayerSpec, catalogue: Mapping[str, Any]) -> dict[str, Any]
         found |= {"shapes": [list(shape) for shape in spec.shapes], "dtypes": list(spec.dtypes)}
     elif spec.latent_window and "state_content_bytes" not in found:
         found["head_size_v"] = None
-    elif "state_content_bytes" in found and spec.latent:
+    elif isinstance(spec, AttentionSpec) and "state_content_bytes" in found and spec.latent:
         found["head_size_v"] = spec.head_size_v
     return found

@@ -35,7 +35,7 @@ def stage_of(
 
     Raises DocumentError, Unknown or Refused where the model cannot be used or the engine stops.
     """
-    known = architecture(model, release.version, arguments.runner)
+    known = architecture(model, release.version, arguments.runner, arguments.model_impl)
     setting = settle(model, release, *device, arguments, known)
     return SpecsAnswer(model.name, called, make_specs(model, setting, stage))
 

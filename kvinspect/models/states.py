@@ -14,6 +14,9 @@ from kvinspect.models.resolve import torch_dtype
 
 Shape = tuple[int, ...]
 
+DELTA = "GatedDeltaNetAttention"
+"""vLLM's class of a gated delta net."""
+
 DELTA_CHECKPOINT = 64
 """Tokens to which a gated delta net's kernel aligns the states that it leaves on its way."""
 
@@ -63,11 +66,16 @@ class States(NamedTuple):
         second = self.here.setting.mamba_ssm_cache_dtype
         return first, first if second == "auto" else second
 
+    def _type(self, layer_class: str) -> str:
+        """The word for the backend of one of vLLM's classes of layers with states (`mamba_type`)."""
+        found: str = self.here.setting.release.catalogue["state_layers"][layer_class]
+        return found
+
     def mamba1(self, name: str, number: int, intermediate: int, state: int, kernel: int) -> State:
         """A Mamba 1 mixer."""
         channels = self.share(intermediate, "intermediate_size")
         shapes = ((kernel - 1, channels), (channels, state))
-        return State(self.here.named(name), number, shapes, self.dtypes(), "MAMBA1")
+        return State(self.here.named(name), number, shapes, self.dtypes(), self._type("MambaMixer"))
 
     def mamba2(self, name: str, number: int | None, sizes: Mamba2, *, weighs_ahead: bool = False) -> State:
         """A Mamba 2 mixer; with ReplaySSM a ring of the last inputs beside its states.
@@ -83,7 +91,15 @@ class States(NamedTuple):
             weighed = weighed if weighed is None else (*weighed, *ring)
             shapes, dtypes = (*shapes, *ring), (*dtypes, *ring_dtypes)
         checkpoint = 1 if self.here.rules.states_checkpoint else None
-        return State(self.here.named(name), number, shapes, dtypes, "MAMBA2", checkpoint=checkpoint, weighed=weighed)
+        return State(
+            self.here.named(name),
+            number,
+            shapes,
+            dtypes,
+            self._type("MambaMixer2"),
+            checkpoint=checkpoint,
+            weighed=weighed,
+        )
 
     def _mamba2(self, sizes: Mamba2, ahead: int) -> tuple[Shape, ...]:
         channels = sizes.intermediate + 2 * self._groups(sizes.groups) * sizes.state
@@ -109,12 +125,12 @@ class States(NamedTuple):
         share = self.share(channels, "conv_dim")
         weighed = ((kernel - 1, share),) if ahead else None
         shapes = ((kernel - 1 + ahead, share),)
-        return State(self.here.named(name), number, shapes, self.dtypes()[:1], "SHORT_CONV", weighed=weighed)
+        return State(self.here.named(name), number, shapes, self.dtypes()[:1], self._type("ShortConv"), weighed=weighed)
 
     def linear(self, name: str, number: int, heads: int, head_dim: int, backend: str) -> State:
         """Linear attention: a matrix a head."""
         shapes = ((heads // self.here.setting.ranks, head_dim, head_dim),)
-        return State(self.here.named(name), number, shapes, self.dtypes()[:1], "LINEAR", backend)
+        return State(self.here.named(name), number, shapes, self.dtypes()[:1], self._type("LinearAttention"), backend)
 
     def delta(self, name: str, number: int, sizes: Delta, *, may_checkpoint: bool = True) -> State:
         """A gated delta net, whose kernels may leave states on the way of a prefill."""
@@ -123,7 +139,7 @@ class States(NamedTuple):
         heads = self.share(sizes.value_heads, "linear_num_value_heads")
         shapes = (conv, (heads, sizes.value_dim, sizes.key_dim))
         checkpoint = DELTA_CHECKPOINT if may_checkpoint and self._leaves_states(sizes.key_dim) else None
-        return State(self.here.named(name), number, shapes, self.dtypes(), "GDN_ATTN", checkpoint=checkpoint)
+        return State(self.here.named(name), number, shapes, self.dtypes(), self._type(DELTA), checkpoint=checkpoint)
 
     def _leaves_states(self, key_dim: int) -> bool:
         """Whether FlashInfer's kernel does the prefill: on 9.0, and on 10.x and 12.x with keys of 128 elements."""
@@ -139,4 +155,4 @@ class States(NamedTuple):
         conv = (kernel - 1 + ahead, self.share(3 * heads * head_dim, "linear attention channels"))
         shapes = (conv, (self.share(heads, "linear attention heads"), head_dim, head_dim))
         dtypes = (self.dtypes()[0], "float32")
-        return State(self.here.named(name), number, shapes, dtypes, "GDN_ATTN", backend)
+        return State(self.here.named(name), number, shapes, dtypes, self._type(DELTA), backend)

@@ -10,7 +10,7 @@ from kvinspect.document.document import Tensor
 from kvinspect.document.words import SPEC_CLASSES
 from kvinspect.engine.answer import SCHEMA_VERSION, Setting, refusal_dict
 from kvinspect.engine.groups import KVCacheGroup
-from kvinspect.engine.layout.resolve import Choice
+from kvinspect.engine.layout.layouts import Layout
 from kvinspect.engine.refusal import Refusal
 from kvinspect.engine.specs import RENAMED, field_of
 from kvinspect.planning.capacity import RequestCost
@@ -81,6 +81,8 @@ class ModelOrigin(NamedTuple):
     backends: tuple[BackendChoice, ...]
     steps: tuple[str, ...] = ()
     """How the block size came about and what was left out, in sentences."""
+    source: str = ""
+    """Where the config.json is from, where that has to be said."""
 
 
 class NotModelled(NamedTuple):
@@ -110,7 +112,7 @@ class PlanAnswer(NamedTuple):
     num_blocks: int | None = None
     capacity: Capacity | None = None
     refusal: Refusal | None = None
-    layout: Choice | None = None
+    layout: Layout | None = None
     """The layout in force, where the release has one for the whole cache."""
     planning: Mapping[str, Any] = {}
     """The planning document as it was written."""
@@ -163,7 +165,7 @@ class PlanAnswer(NamedTuple):
         return {
             "schema_version": SCHEMA_VERSION,
             **self.setting.to_dict(),
-            **({"kv_cache_layout": self.layout.layout.name} if self.layout else {}),
+            **({"kv_cache_layout": self.layout.name} if self.layout else {}),
             "not_modelled": [one.to_dict() for one in self.not_modelled],
             "num_blocks": self.num_blocks if fine else None,
             "num_tokens": found.num_tokens if found else None,

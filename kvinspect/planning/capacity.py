@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from kvinspect.document.document import Tensor
 from kvinspect.engine.groups import KVCacheGroup
-from kvinspect.engine.placement import place
 from kvinspect.engine.refusal import Refused
 from kvinspect.planning.deployment import Deployment
 
@@ -25,27 +23,6 @@ class RequestCost(NamedTuple):
     fixed_bytes: int
     bytes_per_token: float
     blocks: int
-
-
-def bytes_of_allocations(groups: Sequence[KVCacheGroup], deployment: Deployment, release: PlannerRelease) -> int:
-    """Up to 0.28: bytes of one block through all layers of a worker (`_pool_bytes_per_block`). Raises Refused."""
-    typed = [group.spec.each_its_own for group in groups]
-    if typed == [True]:
-        return release.page(groups[0].spec)
-    if all(typed) or (deployment.cross_layers and len(groups) > 1):
-        return release.packed_placement(groups, release.unpadded)[0]
-    pages = {release.page(group.spec) for group in groups}
-    if len(pages) > 1:
-        found = ", ".join(map(str, sorted(pages)))
-        raise Refused("AssertionError", f"the groups' pages differ: {found} bytes", function="get_uniform_page_size")
-    return pages.pop() * max(len(group.layer_names) for group in groups)
-
-
-def tensors_of_allocations(
-    groups: Sequence[KVCacheGroup], num_blocks: int, deployment: Deployment, release: PlannerRelease
-) -> tuple[Tensor, ...]:
-    """Up to 0.28: allocations of their own for the layers, or packed ones. Raises Refused."""
-    return place(groups, num_blocks, release.unpadded, release.packed_placement, deployment.cross_layers)
 
 
 def concurrency_by_blocks(

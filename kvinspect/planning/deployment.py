@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from kvinspect.document.document import Document
 from kvinspect.document.model import SpeculativeEntry
-from kvinspect.engine.layout.layouts import KVCacheLayout
+from kvinspect.engine.layout.layouts import Layout
 
 
 class Deployment(NamedTuple):
@@ -26,7 +26,7 @@ class Deployment(NamedTuple):
     use_eagle: bool
     residents_in_flight: bool = True
     """Whether HiSparse keeps as many pages resident as tokens in flight fill, not all of a request's tokens (0.33)."""
-    layout: KVCacheLayout | None = None
+    layout: Layout | None = None
     """The layout in force, where the release has one for the whole cache."""
 
 
@@ -43,6 +43,11 @@ def of_settled_batches(document: Document) -> Deployment:
 def of_batches_in_flight(document: Document) -> Deployment:
     """From 0.26 on every concurrent batch may hold its tokens (`VllmConfig.max_in_flight_tokens`)."""
     return _deployment(document)
+
+
+def of_resident_pages(document: Document) -> Deployment:
+    """0.30: HiSparse keeps a page of every token resident (`HiSparseResidentSpec.max_memory_usage_bytes`)."""
+    return _deployment(document)._replace(residents_in_flight=False)
 
 
 def of_resident_states(document: Document) -> Deployment:

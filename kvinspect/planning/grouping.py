@@ -183,8 +183,8 @@ def pages_for_one_token(groups: LayerGroups, hidden: Specs, release: PlannerRele
 
 
 def _scaled(spec: LayerSpec, scale: int, release: PlannerRelease) -> LayerSpec:
-    padding = spec.page_size_padded and spec.page_size_padded * scale
-    return release.rebuilt(spec, block_size=spec.block_size * scale, page_size_padded=padding)
+    padded = spec if spec.page_size_padded is None else spec.padded(spec.page_size_padded * scale)
+    return release.rebuilt(padded, block_size=spec.block_size * scale)
 
 
 HiddenBlock = Callable[[int, int], int]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from kvinspect.document.numbers import counted
 from kvinspect.engine.refusal import Refused
-from kvinspect.specs.kinds import GroupSpec, LayerSpec, Specs
+from kvinspect.specs.kinds import GroupSpec, Specs
 from kvinspect.specs.uniform_type import UniformTypeSpecs
 
 if TYPE_CHECKING:
@@ -30,7 +30,8 @@ def states_on_latents(specs: Specs, release: PlannerRelease) -> NamedGroups | No
     Raises Refused where pages are padded or differ, or a state does not fit on a latent page.
     """
     states = {layer: spec for layer, spec in specs.items() if spec.holds_states}
-    latents = {layer: spec for layer, spec in specs.items() if spec.is_attention}
+    tails = {layer: spec for layer, spec in specs.items() if spec.pool_tail}
+    latents = {layer: spec for layer, spec in specs.items() if layer not in states and layer not in tails}
     if not states or any(spec.kind != "mla_attention" for spec in latents.values()):
         return None
     index = {release.page(spec) for spec in latents.values() if spec.compress_ratio > 1}
@@ -40,15 +41,27 @@ def states_on_latents(specs: Specs, release: PlannerRelease) -> NamedGroups | No
     page = _one_page(latents, index, plain, release)
     together = UniformTypeSpecs.of(latents, release)
     state = next(iter(states.values()))
-    _require(together is not None, "the latent layers need different numbers of slots")
+    if together is None:
+        raise _refused("the latent layers need different numbers of slots")
     _require(len(set(states.values())) == 1, "the states differ")
     if state.content_bytes > page:
         text = f"a state of {counted(state.content_bytes, 'byte')} does not fit on a latent page of {page}"
         raise Refused("ValueError", text, function=FUNCTION)
-    assert together is not None
     count = -(-len(states) // len(plain))
-    padded: LayerSpec = state._replace(page_size_padded=page)
-    return [(list(latents), together), *((list(states)[i::count], padded) for i in range(count))]
+    padded = release.rebuilt(state, page_size_padded=page)
+    dealt = [(list(states)[i::count], padded) for i in range(count)]
+    return [(list(latents), together), *_tails(tails, index.pop(), release), *dealt]
+
+
+def _tails(tails: Specs, index_page: int, release: PlannerRelease) -> NamedGroups:
+    """One group of the raw tails, which lie on the pages of the index; no group where there are none."""
+    if not tails:
+        return []
+    padded = {layer: release.rebuilt(spec, page_size_padded=index_page) for layer, spec in tails.items()}
+    together = UniformTypeSpecs.of(padded, release)
+    if together is None:
+        raise _refused("the tails of the index need different numbers of slots")
+    return [(list(tails), together)]
 
 
 def _one_page(latents: Specs, index: set[int], plain: list[str], release: PlannerRelease) -> int:
@@ -61,4 +74,8 @@ def _one_page(latents: Specs, index: set[int], plain: list[str], release: Planne
 
 def _require(holds: bool, otherwise: str) -> None:
     if not holds:
-        raise Refused("AssertionError", otherwise, function=FUNCTION)
+        raise _refused(otherwise)
+
+
+def _refused(text: str) -> Refused:
+    return Refused("AssertionError", text, function=FUNCTION)

@@ -110,7 +110,7 @@ def padded_to_full(window: UniformTypeSpecs, full: UniformTypeSpecs, release: Pl
 
     def fitted(spec: LayerSpec) -> LayerSpec:
         page = min(page for page in known if page >= release.page(spec))
-        return spec if page == release.page(spec) else spec._replace(page_size_padded=page)
+        return spec if page == release.page(spec) else spec.padded(page)
 
     return UniformTypeSpecs(window.block_size, tuple((layer, fitted(spec)) for layer, spec in window.specs))
 

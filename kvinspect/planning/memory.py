@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from kvinspect.document.numbers import counted
 from kvinspect.engine.groups import KVCacheGroup
 from kvinspect.engine.refusal import Refused
+from kvinspect.planning.backing import bytes_per_block
 from kvinspect.planning.deployment import Deployment
 from kvinspect.planning.requests import longest_fitting
 
@@ -35,7 +36,7 @@ def planned_memory(
     override = deployment.num_gpu_blocks_override
     if override is None:
         return list(memory)
-    sizes = [release.bytes_per_block(groups, deployment, release) if groups else None for groups in workers]
+    sizes = [bytes_per_block(groups, deployment, release) if groups else None for groups in workers]
     if 0 in sizes:
         raise Refused("ZeroDivisionError", "a worker has no layer", function="get_kv_cache_configs")
     return [given if size is None else override * size for given, size in zip(memory, sizes, strict=True)]
@@ -48,7 +49,7 @@ def all_of_it(groups: Groups, memory: int, deployment: Deployment, release: Plan
 
 def without_null_block(groups: Groups, memory: int, deployment: Deployment, release: PlannerRelease) -> int:
     """From 0.29 on the checks leave out the block that the pool holds back."""
-    return memory - release.bytes_per_block(groups, deployment, release) if groups else memory
+    return memory - bytes_per_block(groups, deployment, release) if groups else memory
 
 
 def fitted_length(
@@ -88,7 +89,7 @@ def check_memory(groups: Groups, memory: int, deployment: Deployment, release: P
 
 def num_blocks_of(groups: Groups, memory: int, deployment: Deployment, release: PlannerRelease) -> int:
     """Blocks that a worker's memory makes (`get_kv_cache_config_from_groups`), or the override."""
-    size = release.bytes_per_block(groups, deployment, release)
+    size = bytes_per_block(groups, deployment, release)
     if size == 0:
         raise Refused("AssertionError", "a worker has no layer", function="get_kv_cache_config_from_groups")
     if deployment.num_gpu_blocks_override is not None:

@@ -51,14 +51,14 @@ def states_alone(bucket: Bucket, repeats: int | None) -> bool:
 
 
 def states_and_windows(bucket: Bucket, repeats: int | None) -> bool:
-    """From 0.30 on windows as well, where no pattern of pages says how they are split."""
-    return bucket.first.holds_states or (repeats is None and bucket.first.windowed)
+    """From 0.30 on rings, and windows where no pattern of pages says how they are split."""
+    return bucket.first.holds_states or bucket.first.rings or (repeats is None and bucket.first.windowed)
 
 
 def packed_groups(specs: Specs, deployment: Deployment, release: PlannerRelease) -> list[UniformTypeSpecs] | None:
     """The groups, None where blocks are not outermost or all pages alike. Raises Refused where layers fall out."""
     pages = {release.page(spec) for spec in specs.values()}
-    if deployment.layout is None or not deployment.layout.block_outermost or len(pages) <= 1:
+    if deployment.layout is None or not deployment.layout.standard.block_outermost or len(pages) <= 1:
         return None
     buckets = _buckets(specs, release)
     repeats = _repeats(buckets)

@@ -6,16 +6,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kvinspect.document.document import Document, Tensor
+from kvinspect.document.document import Document
 from kvinspect.engine.groups import KVCacheGroup
-from kvinspect.engine.layout.resolve import Choice
 from kvinspect.engine.release import EngineRelease
 from kvinspect.planning import grouping, indexed, latents, log_lines, packed, unify
 from kvinspect.planning.deployment import Deployment
-from kvinspect.planning.inputs import Inputs
 from kvinspect.specs.kinds import GroupSpec, LayerSpec, Specs
 from kvinspect.specs.merging import MergeRules
-from kvinspect.specs.spec import UnpaddedPage
 from kvinspect.specs.uniform_type import UniformTypeSpecs
 
 
@@ -31,9 +28,6 @@ class PlannerRelease(EngineRelease):
     tagged: Callable[[Specs, Deployment], Specs]
     state_slots: Callable[..., Any]
     """What states of one type have in common."""
-    layout: Callable[[Inputs, str | None, PlannerRelease], Choice | None]
-    bytes_per_block: Callable[[Sequence[KVCacheGroup], Deployment, PlannerRelease], int]
-    tensors: Callable[[Sequence[KVCacheGroup], int, Deployment, PlannerRelease], tuple[Tensor, ...]]
     needed_bytes: Callable[[Sequence[KVCacheGroup], Deployment, PlannerRelease], int]
     usable: Callable[[Sequence[KVCacheGroup], int, Deployment, PlannerRelease], int]
     indexed: Callable[[Specs, PlannerRelease], indexed.NamedGroups | None]
@@ -46,11 +40,6 @@ class PlannerRelease(EngineRelease):
     hidden_block: grouping.HiddenBlock
     concurrency: Callable[[Sequence[KVCacheGroup], int, Deployment, PlannerRelease], float]
     log_lines: log_lines.LogLines
-
-    @property
-    def unpadded(self) -> UnpaddedPage:
-        """Bytes of an attention layer's page without padding."""
-        return self.reshape.unpadded_page
 
     def page(self, spec: GroupSpec) -> int:
         """Bytes of a block of a layer. Raises Refused where its padding makes it smaller than its content."""

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from kvinspect.engine.groups import KVCacheGroup
+from kvinspect.planning.backing import bytes_per_block
 from kvinspect.planning.deployment import Deployment
 from kvinspect.planning.latents import layer_tuples
 from kvinspect.specs.uniform_type import UniformTypeSpecs
@@ -39,7 +40,7 @@ def _packed_bytes(specs: Sequence[UniformTypeSpecs], deployment: Deployment, rel
 def needed_by_block(groups: Sequence[KVCacheGroup], deployment: Deployment, release: PlannerRelease) -> int:
     """From 0.29 on: blocks of all groups together, each as large as the largest group's."""
     blocks = sum(group.spec.request_blocks(deployment) for group in groups)
-    return blocks * release.bytes_per_block(groups, deployment, release) if groups else 0
+    return blocks * bytes_per_block(groups, deployment, release) if groups else 0
 
 
 def longest_fitting(

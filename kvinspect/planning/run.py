@@ -8,6 +8,7 @@ from kvinspect.document.document import Document
 from kvinspect.engine.answer import Setting
 from kvinspect.engine.groups import KVCacheGroup
 from kvinspect.engine.refusal import Refused, stage
+from kvinspect.planning import backing
 from kvinspect.planning import memory as limits
 from kvinspect.planning.answer import Capacity, PlanAnswer, Worker
 from kvinspect.planning.capacity import request_cost
@@ -26,9 +27,9 @@ def plan_document(document: Document, release: PlannerRelease, setting: Setting)
         inputs = inputs_of(document, release)
         answer = answer._replace(inputs=inputs)
         with stage("layout"):
-            layout = release.layout(inputs, document.model.kv_cache_layout, release)
+            layout = backing.layout(inputs, document.model.kv_cache_layout, release)
         if layout is not None:
-            deployment = deployment._replace(layout=layout.layout)
+            deployment = deployment._replace(layout=layout)
         answer = answer._replace(layout=layout, deployment=deployment)
         with stage("plan"):
             registered(inputs.specs)
@@ -62,9 +63,9 @@ def _sized(answer: PlanAnswer, inputs: Inputs, grouping: Grouping) -> PlanAnswer
         text = "the memory does not make one block"
         raise Refused("ZeroDivisionError", text, function="get_kv_cache_configs", kind="memory")
     workers = [
-        Worker(given, own, release.bytes_per_block(groups, deployment, release) if groups else 0, groups, tensors)
+        Worker(given, own, backing.bytes_per_block(groups, deployment, release) if groups else 0, groups, tensors)
         for given, own, groups in zip(inputs.memory, alone, parts, strict=True)
-        for tensors in [release.tensors(groups, num_blocks, deployment, release)]
+        for tensors in [backing.tensors(groups, num_blocks, deployment, release)]
     ]
     return answer._replace(workers=tuple(workers), num_blocks=num_blocks)
 

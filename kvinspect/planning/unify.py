@@ -59,14 +59,15 @@ def by_block_or_stride(layer: str, spec: LayerSpec, page: int, release: PlannerR
 
 
 def by_block_or_padding(layer: str, spec: LayerSpec, page: int, release: PlannerRelease) -> LayerSpec:
-    """From 0.29 on: every page is padded where a larger block does not come out even, but those of latents."""
+    """From 0.29 on: pages are padded where larger blocks do not come out even, but not those of latents."""
     if spec.holds_states:
         return release.rebuilt(spec, page_size_padded=page)
     own = _divisor(layer, spec, release)
     if page % own == 0:
         return release.rebuilt(spec, block_size=spec.block_size * (page // own))
-    if spec.latent and spec.keeps_all:
-        text = f"the latent page of {layer} has {counted(own, 'byte')}, which do not divide the largest page of {page}"
+    if not spec.pads_freely:
+        what = "latent" if spec.latent else "raw"
+        text = f"the {what} page of {layer} has {counted(own, 'byte')}, which do not divide the largest page of {page}"
         raise Refused("NotImplementedError", text, function="unify_kv_cache_spec_page_size", kind="pages-differ")
     return release.rebuilt(spec, page_size_padded=page)
 

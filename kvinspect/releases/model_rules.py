@@ -61,6 +61,12 @@ class ModelRules(NamedTuple):
     """Whether a window's block is as long as the page of the other layers allows, not the shortest."""
     cohere_window_counts_itself: bool = False
     """Whether a window of Cohere's has its own token beside those that the configuration counts."""
+    text_alone_is_causal: bool = True
+    """Whether a model that is served without images attends one way, though its images would attend both."""
+    drafts_overlap: tuple[str, ...] = (
+        "eagle", "eagle3", "mtp", "dflash", "dspark", "extract_hidden_states", "ngram_gpu",
+    )  # fmt: skip
+    """Ways to draft with which batches overlap by default; none for all of them."""
     weigh_ahead: tuple[str, ...] = ()
     """Classes of Mamba 2 that count drafted tokens when pages are aligned, beside those that do in every release."""
     flash_kda_leaves_states: bool = False

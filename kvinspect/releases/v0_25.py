@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from kvinspect.engine import across_layers, explain, judge, pages, placement, reshape
-from kvinspect.engine import cache as own
+from kvinspect.engine import across_layers, explain, judge, pages, per_tensor, placement, reshape
 from kvinspect.engine.backends import Backend
 from kvinspect.engine.cudagraph import capture
 from kvinspect.engine.cudagraph import start_up as configured
 from kvinspect.engine.mm_prefix import ranges
-from kvinspect.engine.storage import Storage
 from kvinspect.planning import (
-    backing,
     capacity,
     deployment,
     grouping,
@@ -53,14 +50,16 @@ RELEASE = Release(
     ),
     hybrid_step=True,
     page_aligned_step=False,
-    storage=Storage(
-        layout=own.own_layout,
-        tensors=own.own_tensors,
-        kernel_block_sizes=own.own_kernel_block_sizes,
-        build_views=own.own_views,
-        judge=judge.judge_own,
-        reasons=explain.own_reasons,
-    ),
+    # The stages, each made of the ones before it.
+    one_buffer=False,
+    layout=per_tensor.layout,
+    place=placement.place_per_tensor,
+    bytes_per_block=placement.bytes_per_tensor,
+    tensors=per_tensor.tensors,
+    kernel_blocks=per_tensor.kernel_block_sizes,
+    views=per_tensor.views,
+    judge=judge.per_tensor,
+    reasons=explain.per_tensor,
     # CUDA graphs, and who sees whom in a prompt with images.
     encoder_groups_narrow=False,
     capture_limit=capture.limit_of_all,
@@ -87,9 +86,6 @@ RELEASE = Release(
     without_hybrid_manager=promote.promoted,
     tagged=inputs.as_written,
     state_slots=mamba.by_speculation,
-    layout=backing.no_layout,
-    bytes_per_block=capacity.bytes_of_allocations,
-    tensors=capacity.tensors_of_allocations,
     needed_bytes=requests.needed_by_group,
     usable=memory.all_of_it,
     indexed=indexed.no_rule,
@@ -104,6 +100,7 @@ RELEASE = Release(
     log_lines=log_lines.two_lines,
     # From a model's configuration to specs.
     models=ModelRules(
+        text_alone_is_causal=False,
         latent_alignment=1,
         latent_is_quantised=False,
         kimi_latent=".attn",

@@ -25,6 +25,7 @@ RELEASE = _BEFORE.but(
     models=_BEFORE.models._replace(
         ranks_offload_together=True,
         latent_alignment=128,
+        text_alone_is_causal=True,
         kimi_latent="",
         kimi_counts_ahead=True,
         window_knows_packing=True,

@@ -30,6 +30,7 @@ RELEASE = _BEFORE.but(
         server_sizes=((160, 16384), (70, 8192)),
         states_cache_all=False,
         short_conv="short_conv",
+        drafts_overlap=(*_BEFORE.models.drafts_overlap, "draft_model"),
     ),
 )
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from kvinspect.engine import cache as own
+from kvinspect.engine import one_buffer
 from kvinspect.engine.cudagraph import capture
-from kvinspect.engine.layout import steps
-from kvinspect.engine.storage import Storage
-from kvinspect.planning import backing, latents, memory, requests, unify
+from kvinspect.engine.layout import judged, placement
+from kvinspect.planning import latents, memory, requests, unify
 from kvinspect.releases import v0_28
 from kvinspect.specs import mamba
 from kvinspect.specs.merging import MergeRules
@@ -17,20 +16,17 @@ _COMPARED = (*_BEFORE.merging.compared, "compress_ratio", "dcp_sharded", "block_
 RELEASE = _BEFORE.but(
     version="0.29.0",
     page_aligned_step=False,
-    storage=Storage(
-        layout=steps.layout_by_backends,
-        tensors=steps.tensors_by_page,
-        kernel_block_sizes=own.own_kernel_block_sizes,
-        build_views=steps.build_views,
-        judge=steps.judge,
-        reasons=steps.reasons,
-    ),
+    one_buffer=True,
+    layout=one_buffer.layout,
+    place=placement.place_by_page,
+    bytes_per_block=placement.bytes_by_page,
+    tensors=one_buffer.tensors,
+    views=one_buffer.views,
+    judge=judged.judge,
+    reasons=one_buffer.reasons,
     decode_sizes=capture.decodes_of_several_tokens,
     merging=MergeRules(_COMPARED, _COMPARED, latent_has_v=False),
     state_slots=mamba.by_page_and_marks,
-    layout=backing.layout_of_backends,
-    bytes_per_block=backing.bytes_by_page,
-    tensors=backing.tensors_by_page,
     needed_bytes=requests.needed_by_block,
     usable=memory.without_null_block,
     enlarge=unify.by_block_or_padding,

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from kvinspect.engine.cudagraph import start_up as configured
-from kvinspect.engine.layout import steps
-from kvinspect.planning import backing, grouping, indexed, log_lines, packed
+from kvinspect.engine.layout import latent_index
+from kvinspect.planning import deployment, grouping, indexed, log_lines, packed
 from kvinspect.releases import v0_29
 
 _BEFORE = v0_29.RELEASE
@@ -12,8 +12,8 @@ _BEFORE = v0_29.RELEASE
 RELEASE = _BEFORE.but(
     version="0.30.0",
     start_up=(configured.decodes_uncompiled, *_BEFORE.start_up[1:]),
-    storage=_BEFORE.storage._replace(tensors=steps.tensors_with_index),
-    tensors=backing.tensors_with_index,
+    place=latent_index.place_with_index,
+    deployment=deployment.of_resident_pages,
     indexed=indexed.states_on_latents,
     splits_freely=packed.states_and_windows,
     room_for_hidden=grouping.pages_for_one_token,

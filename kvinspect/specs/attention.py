@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 from kvinspect.document.words import DTYPE_BYTES
 from kvinspect.specs.spec import SpecOfLayers
@@ -114,6 +114,10 @@ class AttentionSpec(_Fields, SpecOfLayers):
         if self.kv_quant_mode == "INT4_PER_TOKEN_HEAD" and self.packs_int4:
             return sum(size // 2 for size in sizes)
         return sum(sizes)
+
+    def padded(self, page: int) -> Self:
+        """The spec with its page padded to so many bytes."""
+        return self._replace(page_size_padded=page)
 
     def unpadded_bytes(self, unpadded: UnpaddedPage) -> int:
         """Bytes that a block of one layer fills, its padding left out."""

@@ -10,9 +10,12 @@ from typing import Any
 from kvinspect.document.words import SPEC_CLASSES
 from kvinspect.specs.attention import AttentionSpec
 from kvinspect.specs.mamba import MambaSpec
+from kvinspect.specs.raw_pages import RawPagesSpec
 from kvinspect.specs.uniform_type import UniformTypeSpecs
 
-LayerSpec = AttentionSpec | MambaSpec
+ViewedSpec = AttentionSpec | MambaSpec
+"""The spec of a layer that gets views of its pages."""
+LayerSpec = ViewedSpec | RawPagesSpec
 GroupSpec = LayerSpec | UniformTypeSpecs
 Specs = Mapping[str, LayerSpec]
 """Layer name → its spec, in the engine's order."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from math import prod
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 from kvinspect.document.words import DTYPE_BYTES
 from kvinspect.specs.spec import SpecOfLayers, blocks_of
@@ -19,7 +19,8 @@ class _Fields(NamedTuple):
     shapes: tuple[tuple[int, ...], ...]
     dtypes: tuple[str, ...]
     page_size_padded: int | None = None
-    mamba_type: str = "MAMBA2"
+    mamba_type: str = ""
+    """The word for the backend of its layers; the release's own where a document says none."""
     mamba_cache_mode: str = "none"
     num_speculative_blocks: int = 0
     num_heads: int = 1
@@ -55,6 +56,10 @@ class MambaSpec(_Fields, SpecOfLayers):
     def marks_by_name(self) -> Mapping[str, Any]:
         """Fields that move no byte and only tell specs apart."""
         return dict(self.marks)
+
+    def padded(self, page: int) -> Self:
+        """The spec with its page padded to so many bytes."""
+        return self._replace(page_size_padded=page)
 
     def unpadded_bytes(self, unpadded: UnpaddedPage) -> int:
         """Bytes of all states together."""

@@ -19,6 +19,7 @@ class MLAAttentionSpec(Latent, FullAttentionSpec):
     __slots__ = ()
 
     latent: ClassVar[bool] = True
+    pads_freely: ClassVar[bool] = False
 
     def data_bytes(self) -> int:
         """Bytes of the rows of a page, by their format (0.25 to 0.27)."""

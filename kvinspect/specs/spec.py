@@ -36,10 +36,16 @@ class Spec:
     """Whether it derives from SlidingWindowSpec."""
     rings: ClassVar[bool] = False
     """Whether a request has one block of it, which is written round and round (CircularBufferSpec)."""
+    pool_tail: ClassVar[bool] = False
+    """Whether it keeps what the index of a latent cache has not pooled yet (KpoolTailSpec)."""
+    aligns_blocks: ClassVar[bool] = False
+    """Whether a block of the pool is a multiple of its page (HiSparseHotSpec)."""
     latent_window: ClassVar[bool] = False
     """Whether it derives from SlidingWindowMLASpec."""
     hidden_states: ClassVar[bool] = False
     """Whether it stores the hidden states of another model's layers (HiddenStateCacheSpec)."""
+    pads_freely: ClassVar[bool] = True
+    """Whether a page may be padded to any size, from 0.29 on."""
     kept_as: ClassVar[str] = ""
     """The kind that keeps every token, of one that keeps less and can be planned so."""
     managed: ClassVar[bool] = True
@@ -141,6 +147,10 @@ class SpecOfLayers(Spec):
         """Bytes of one token's hidden states, 0 for a kind that stores none."""
         return 0
 
+    def padded(self, page: int) -> Self:
+        """The spec with its page padded to so many bytes, where it can be."""
+        return self
+
     def retaining(self, tokens: int) -> Self:
         """The spec with so many tokens kept behind its window, where it has one."""
         return self
@@ -149,6 +159,11 @@ class SpecOfLayers(Spec):
     def first(self) -> Self:
         """The spec of a group's first layer."""
         return self
+
+    @property
+    def each(self) -> tuple[Self, ...]:
+        """The specs of a group's layers, those alike once."""
+        return (self,)
 
     def of_layer(self, layer: str) -> Self | None:
         """The spec of a layer of the group; None where it has none."""

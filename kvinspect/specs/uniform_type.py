@@ -43,6 +43,11 @@ class UniformTypeSpecs(_Fields, Spec):
         """The spec of the first layer."""
         return self.specs[0][1]
 
+    @property
+    def each(self) -> tuple[LayerSpec, ...]:
+        """The specs of the layers, those alike once."""
+        return tuple(dict.fromkeys(spec for _, spec in self.specs))
+
     def of_layer(self, layer: str) -> LayerSpec | None:
         """The spec of a layer, None where it is none of the group's."""
         return self.by_layer.get(layer)
@@ -61,7 +66,7 @@ class UniformTypeSpecs(_Fields, Spec):
 
     def request_blocks(self, load: Load) -> int:
         """As many as the layer that needs most of them."""
-        return max(spec.request_blocks(load) for spec in dict.fromkeys(spec for _, spec in self.specs))
+        return max(spec.request_blocks(load) for spec in self.each)
 
     def grows(self, load: Load) -> bool:
         """As its first layer."""

@@ -28,7 +28,7 @@ def lint(run, folder):
 
 
 def below(name="configs"):
-    return [path for path, _ in named_files([name])]
+    return [found.file for found in named_files([name])]
 
 
 def test_a_folder_is_its_yaml_and_json_files_sorted(folder):
@@ -54,7 +54,7 @@ def test_patterns(folder, pattern, expected):
 
 def test_a_file_whose_name_looks_like_a_pattern_is_that_file(folder):
     (folder / "[a].yaml").write_text(EAGLE, encoding="utf-8")
-    assert list(named_files(["configs/[a].yaml"])) == [("configs/[a].yaml", True)]
+    assert list(named_files(["configs/[a].yaml"])) == [("configs/[a].yaml", True, False)]
 
 
 def test_rules_of_the_folders_above_count_up_to_the_repository(folder):
@@ -231,3 +231,56 @@ def test_a_gitignore_without_an_end_is_said_and_the_files_are_linted(folder, lin
     os.truncate(folder / ".gitignore", 1 << 30)
     done = lint("configs")
     assert (done.returncode, "bytes of a .gitignore" in done.stdout, done.stdout.count("KV303")) == (2, True, 3)
+
+
+SECRET = "hunter2"
+SECRETS = {
+    "word": f"engine: {SECRET}\nkv_cache_config: {{num_blocks: {SECRET}, {SECRET}: 1}}\n",
+    "document": EAGLE.replace("FLASH_ATTN", SECRET),
+    "finding": EAGLE.replace("model.layers", SECRET).replace("draft", SECRET),
+    "syntax": f"{{kv_cache_config: {SECRET}: [",
+    "twice": f"{SECRET}: 1\n{SECRET}: 1\nkv_cache_config: 1\n",
+    "model": json.dumps({"architectures": [SECRET], "hidden_size": SECRET}),
+    "serve": f"model: {SECRET}\nmax-model-len: {SECRET}\n{SECRET}: 1\n",
+}
+
+
+@pytest.mark.parametrize("text", SECRETS.values(), ids=SECRETS)
+def test_nothing_is_quoted_of_a_file_behind_a_link_that_leads_out_of_a_folder(printed, tmp_path, text):
+    inside, outside = tmp_path / "in", tmp_path / "out"
+    inside.mkdir()
+    outside.mkdir()
+    (outside / "secret.yaml").write_text(text, encoding="utf-8")
+    (inside / "a.yaml").symlink_to(outside / "secret.yaml")
+    (inside / "folder").symlink_to(outside)
+    calls = [["lint", where, "-f", how] for where in (str(inside), f"{inside}/**/*.yaml") for how in HOWS]
+    calls += [["lint", str(inside), "--engine", "0.25,0.28"], ["lint", str(inside), "--debug", "--verbose"]]
+    calls += [[command, str(inside)] for command in ("align", "cg-support", "doctor")]
+    for call, (code, out, err) in zip(calls, printed(calls), strict=True):
+        if call[0] == "lint" or code == 2:
+            assert SECRET not in out + err, call
+    (_, out, err), (_, named, more) = printed([["lint", str(inside)], ["lint", str(inside / "a.yaml")]])
+    assert "its content is not quoted" in out + err
+    assert "its content is not quoted" not in named + more
+
+
+def test_settings_behind_a_link_that_leads_out_are_not_quoted(folder, lint):
+    (folder.parent / "secret").write_text(f"{SECRET} = '{SECRET}'", encoding="utf-8")
+    (folder / "kvinspect.toml").symlink_to("../secret")
+    done = lint("configs/a.yaml")
+    assert (done.returncode, SECRET in done.stdout + done.stderr) == (2, False)
+
+
+def test_a_link_within_a_folder_or_to_the_blobs_of_a_cached_model_is_quoted(tmp_path):
+    snapshot = tmp_path / "models--x" / "snapshots" / "1"
+    snapshot.mkdir(parents=True)
+    (tmp_path / "models--x" / "blobs").mkdir()
+    (tmp_path / "models--x" / "blobs" / "b").write_text("{}", encoding="utf-8")
+    (snapshot / "config.json").symlink_to("../../blobs/b")
+    (snapshot / "again.json").symlink_to("config.json")
+    (snapshot / "out.json").symlink_to(ROOT / "examples/models/qwen3-8b/config.json")
+    assert [(found.file.rpartition("/")[2], found.elsewhere) for found in named_files([str(snapshot)])] == [
+        ("again.json", False),
+        ("config.json", False),
+        ("out.json", True),
+    ]

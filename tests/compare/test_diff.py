@@ -317,12 +317,12 @@ def test_the_interior_of_a_standardised_paged_block_is_not_told():
 @pytest.mark.parametrize("release", ["0.28", "0.33"])
 def test_layers_alike_are_judged_once_wherever_they_begin_and_each_side_is_built_once(release, monkeypatch):
     from kvinspect.compare import layers
-    from kvinspect.engine import cache
+    from kvinspect.engine import chain
 
     judged, built = [], []
-    one, build = layers._from_byte_0, cache._build_groups
+    one, build = layers._from_byte_0, chain.specs
     monkeypatch.setattr(layers, "_from_byte_0", lambda a, b: judged.append(a.name) or one(a, b))
-    monkeypatch.setattr(cache, "_build_groups", lambda made: built.append(made) or build(made))
+    monkeypatch.setattr(chain, "specs", lambda given: built.append(given) or build(given))
     a, b = (document(layers=[f"{name}.{{0..299}}"], engine=release) for name in ("l", "m"))
     answer = kvinspect.diff(a, b, engines=[release])
     assert (len(judged), len(built), len(answer.renamed)) == (1, 2, 300)

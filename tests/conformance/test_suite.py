@@ -125,3 +125,7 @@ def test_a_row_of_the_table_is_replaced_and_the_others_stay(tmp_path):
     assert text.index("| 0.33.0 | plan | 9 | 1 | 2 | 3 | 2 | 1 |") < text.index(
         "| 0.9.0 | plan | 5 | 4 | 0 | 0 | 0 | 1 |"
     )
+
+
+def test_one_document_that_the_bridge_fails_at_is_counted_and_fails_no_day():
+    assert [suite.tolerated(total) for total in (5, 6, 39, 60, 2000)] == [1, 1, 1, 3, 100]

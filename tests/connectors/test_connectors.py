@@ -129,7 +129,7 @@ def test_the_layout_is_the_connectors_where_the_backends_read_it():
     older = plan(WINDOWS, 4, kv_transfer_config=connector("NixlConnector")).plan
     assert older.planning["kv_cache_layout"] == "HND"
     newer = plan(WINDOWS, 4, "0.33", kv_transfer_config=connector("NixlConnector")).plan
-    assert newer.layout.layout.name == "LBHNC" or "LBHNC" not in [one.name for one in newer.layout.candidates]
+    assert newer.layout.name == "LBHNC" or "LBHNC" not in [one.name for one in newer.layout.candidates]
 
 
 def test_rocm_attention_is_not_taken_beside_a_connector():

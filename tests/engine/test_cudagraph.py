@@ -21,7 +21,7 @@ from kvinspect.engine.cudagraph.capture import (
 )
 from kvinspect.engine.cudagraph.decide import decide
 from kvinspect.engine.cudagraph.resolve import Request, resolve
-from kvinspect.engine.cudagraph.start_up import running
+from kvinspect.engine.cudagraph.running import running
 from kvinspect.engine.refusal import Refused
 from kvinspect.releases import lookup
 

@@ -15,9 +15,9 @@ GOLDEN = {
     "align": ("0.25.1", "0.27.1", "0.28.0", "0.33.0", "v1-0.25.1", "v1-0.27.1", "v1-0.28.0"),
     "cg_support": ("0.27.1", "0.33.0"),
     "mm_prefix": ("0.27.1",),
-    "plan": ("0.27.1", "0.33.0"),
+    "plan": ("0.27.1", "0.33.0", "kinds-0.29.0", "kinds-0.30.0", "kinds-0.33.0"),
 }
-"""Releases by kind; `v1-` is the older model runner."""
+"""Releases by kind; `v1-` is the older model runner, `kinds-` has kinds of specs that few models have."""
 
 
 def cases():

@@ -6,6 +6,11 @@ import pytest
 
 import kvinspect
 from conftest import ROOT
+from kvinspect.document.load import load
+from kvinspect.engine.chain import Stages
+from kvinspect.engine.frozen import Frozen
+from kvinspect.engine.refusal import Refused
+from kvinspect.releases.lookup import known, release
 from kvinspect.specs.full_attention import FullAttentionSpec
 from kvinspect.specs.uniform_type import UniformTypeSpecs
 
@@ -52,3 +57,43 @@ def test_specs_of_a_uniform_group_are_found_by_layer_without_going_through_them_
     assert specs.by_layer is specs.by_layer
     assert specs.by_layer["l.2"] is spec
     assert specs._replace(specs=()).by_layer == {}
+
+
+STAGES = ("specs", "grouped", "layout", "tensors", "attention", "kernel_blocks", "views", "judged")
+
+
+def stages(path, engine):
+    version = known(engine)
+    return Stages(load(ROOT / path), release(version))
+
+
+@pytest.mark.parametrize("engine", ["0.25", "0.28", "0.29", "0.33"])
+@pytest.mark.parametrize("path", [DENSE, "configs/qwen3-next-80b-a3b.yaml"])
+def test_every_stage_is_a_value(path, engine):
+    first, second = stages(path, engine), stages(path, engine)
+    for name in STAGES:
+        made = getattr(first, name)
+        assert getattr(first, name) is made
+        assert getattr(second, name) == made, name
+        assert hash(getattr(second, name)) == hash(made), name
+        assert pickle.loads(pickle.dumps(made)) == made, name
+
+
+def test_a_stage_that_refuses_does_so_again_with_a_carrier_of_its_own_and_those_before_it_stand():
+    refusing = stages(MIXED, "0.33")
+    raised = []
+    for _ in range(2):
+        with pytest.raises(Refused) as caught:
+            print(refusing.built)
+        raised.append(caught.value)
+    assert raised[0] is not raised[1]
+    assert raised[0].refusal is raised[1].refusal
+    assert refusing.specs
+
+
+def test_a_frozen_mapping_cannot_be_written_to():
+    mapping = Frozen(a=1)
+    for write in (lambda: mapping.update(b=2), lambda: mapping.pop("a"), lambda: mapping.__setitem__("b", 2)):
+        with pytest.raises(TypeError):
+            write()
+    assert mapping == Frozen({"a": 1}) == {"a": 1}

@@ -10,6 +10,26 @@ from golden.compare import EARLY, Difference, by_name, difference, flat
 
 Case = Mapping[str, Any]
 
+LONGCAT = "the recorded Transformers counted LongCat's layers twice; later ones, which the release takes too, do not"
+CONNECTOR = "what a KV connector asks of the cache is not modelled, and said to be"
+EXCUSED = {
+    **{
+        ("0.27.1", name): LONGCAT
+        for name in (
+            "meituan-longcat__LongCat-Flash-Chat@tp1", "meituan-longcat__LongCat-Flash-Chat@pp2",
+            "meituan-longcat__LongCat-Flash-Chat@tp8-fp8", "meituan-longcat__LongCat-Flash-Chat@sm100",
+            "meituan-longcat__LongCat-Flash-Chat@sm100-fp8-tp4", "meituan-longcat__LongCat-Flash-Chat@sm120",
+            "longcat@mtp1-tp8",
+        )
+    },
+    ("0.27.1", "speculators-as-model@tp1"): "the engine fetches the draft's target from the hub, which is not here",
+    ("0.27.1", "gemma3-27b@shared-storage"): CONNECTOR,
+    ("0.33.0", "gemma3-27b@shared-storage"): CONNECTOR,
+    ("0.33.0", "qwen3next@nixl-tp2"): CONNECTOR,
+    ("0.33.0", "step35@mtp3-tp8"): "windows keep tokens for drafts of several modules to read ahead, which is not counted",
+}  # fmt: skip
+"""(release, case) of real models that differ → why."""
+
 PLANNED = {"num_blocks": "num_blocks", "tokens": "num_tokens", "max_concurrency": "max_concurrency"}
 """Fields of a golden plan → those of kvinspect's."""
 

@@ -112,14 +112,22 @@ def tool(monkeypatch, tmp_path):
     installed.catalogue.cache_clear()
 
 
-def test_it_is_asked_once_for_a_version(tool):
-    tool(
-        "out = pathlib.Path(sys.argv[1], '0.27.1'); out.mkdir(); (out / 'catalogue.json').write_text('{\"backends\": {}}')"
-    )
-    assert installed.catalogue() == {"backends": {}}
-    tool("sys.exit('asked again')")
-    installed.catalogue.cache_clear()
-    assert installed.catalogue() == {"backends": {}}
+ANSWERS = """
+out = pathlib.Path(sys.argv[1], '0.27.1')
+out.mkdir()
+(out / 'catalogue.json').write_text('{"backends": {}}')
+with (pathlib.Path(__file__).parent / 'calls').open('a') as calls:
+    calls.write('asked ')
+"""
+
+
+def test_it_is_asked_once_for_a_version_and_again_by_other_tools(tool, tmp_path):
+    """An answer that other tools wrote may lack what rules read today."""
+    for code, calls in ((ANSWERS, 1), (ANSWERS, 1), (f"{ANSWERS}# asks for more", 2)):
+        tool(code)
+        installed.catalogue.cache_clear()
+        assert installed.catalogue() == {"backends": {}}
+        assert len((tmp_path / "calls").read_text().split()) == calls
 
 
 def test_why_it_cannot_be_asked_is_a_line(tool):

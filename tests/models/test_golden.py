@@ -3,16 +3,28 @@
 import pytest
 
 import golden
-from golden.cases import differences
+import kvinspect
+from golden.cases import EXCUSED, differences
 
 
 @pytest.mark.parametrize("release", ["0.27.1", "0.33.0"])
-def test_specs_of_real_models(release):
-    cases = golden.answers(f"specs-{release}")
-    found = {case["id"]: rows for case in cases if (rows := differences("specs", case))}
-    assert not found, f"{len(found)} of {len(cases)}: {dict(list(found.items())[:1])}"
+@pytest.mark.parametrize("kind", ["specs", "specs2"])
+def test_specs_of_real_models(kind, release):
+    cases = golden.answers(f"{kind}-{release}")
+    found = {case["id"]: rows for case in cases if (rows := _rows(case))}
+    excused = {name for version, name in EXCUSED if version == release and kind == "specs2"}
+    assert found.keys() == excused, f"{len(found)} of {len(cases)}: {found.keys() ^ excused}"
 
 
-@pytest.mark.parametrize(("release", "number"), [("0.27.1", 164), ("0.33.0", 163)])
-def test_every_real_model_is_asked_about(release, number):
-    assert len(golden.answers(f"specs-{release}")) == number
+def _rows(case):
+    try:
+        return differences("specs", case)
+    except kvinspect.DocumentError as error:
+        return [str(error)]
+
+
+@pytest.mark.parametrize(
+    ("name", "number"), [("specs-0.27.1", 164), ("specs-0.33.0", 163), ("specs2-0.27.1", 323), ("specs2-0.33.0", 333)]
+)
+def test_every_real_model_is_asked_about(name, number):
+    assert len(golden.answers(name)) == number

@@ -1,6 +1,6 @@
 """What `plan` allocates is what `align` finds in the document that the plan writes, on every release.
 
-The two work the placement out on roads of their own, so that each holds the other.
+Both ask the same placement of the release; what they give it they work out on roads of their own.
 """
 
 import pytest

@@ -15,6 +15,7 @@ ROOMS = (duties.FLAGS, duties.VARIABLES, duties.KEYS)
 WRITTEN = json.loads((catalogue.FOLDER / "duties.json").read_text(encoding="utf-8"))
 
 ELSEWHERE = {
+    "limit-mm-per-prompt": "forbidden_modalities",
     "attention-config": "an attention backend",
     "compilation-config": "CUDA graphs",
     "config": "the file of flags",

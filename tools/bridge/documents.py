@@ -20,8 +20,13 @@ KINDS = {
     "uniform_type": "UniformTypeKVCacheSpecs",
     "tq_full_attention": "TQFullAttentionSpec",
     "rswa": "RSWASpec",
+    "hidden_state_cache": "HiddenStateCacheSpec",
+    "circular_buffer": "CircularBufferSpec",
+    "kpool_tail": "KpoolTailSpec",
+    "hisparse_hot": "HiSparseHotSpec",
+    "hisparse_resident": "HiSparseResidentSpec",
 }
-LATENT = ("MLAAttentionSpec", "SlidingWindowMLASpec")
+LATENT = ("MLAAttentionSpec", "SlidingWindowMLASpec", "HiddenStateCacheSpec")
 
 
 def model_runner(document):
@@ -81,7 +86,10 @@ def kind_of(spec):
 
     if isinstance(spec, interface.UniformTypeKVCacheSpecs):
         return "uniform_type"
-    return interface.get_kv_cache_spec_kind(spec).value
+    found = interface.get_kv_cache_spec_kind(spec).value
+    if found != "unknown":
+        return found
+    return next((kind for kind, name in KINDS.items() if name == type(spec).__name__), found)
 
 
 def backend_class(name, document):

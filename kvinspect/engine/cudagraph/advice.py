@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 from kvinspect.document.document import Document, LayerUse
 from kvinspect.document.numbers import counted
 from kvinspect.engine.answer import Setting
-from kvinspect.engine.cache import Cache
+from kvinspect.engine.chain import Stages
 from kvinspect.engine.cudagraph.decide import Decision, GroupLevel, decide
 from kvinspect.engine.cudagraph.mode import CUDAGraphMode
-from kvinspect.engine.cudagraph.start_up import running
+from kvinspect.engine.cudagraph.running import running
 from kvinspect.engine.cudagraph.support import AttentionCGSupport
 from kvinspect.engine.refusal import Refused
 from kvinspect.engine.release import EngineRelease
@@ -55,7 +55,7 @@ class Asked(NamedTuple):
     release: EngineRelease
     setting: Setting
     decision: Decision
-    cache: Cache
+    cache: Stages
 
 
 def advise(asked: Asked) -> tuple[Advice, ...]:
@@ -115,7 +115,7 @@ def _other_backends(asked: Asked) -> Iterator[Change]:
             return
 
 
-def _ask(group: GroupLevel, cache: Cache) -> Ask:
+def _ask(group: GroupLevel, cache: Stages) -> Ask:
     spec, model = group.spec, cache.document.model
     assert isinstance(spec, AttentionSpec)
     sparse = bool(cache.release.catalogue["backends"].get(group.backend, {}).get("is_sparse"))
@@ -124,16 +124,16 @@ def _ask(group: GroupLevel, cache: Cache) -> Ask:
     return Ask.of(spec, model.cache_dtype, use_sparse=sparse, use_non_causal=non_causal, use_kv_connector=connected)
 
 
-def _takes(group: GroupLevel, cache: Cache) -> str:
+def _takes(group: GroupLevel, cache: Stages) -> str:
     """What a backend was asked about, in words."""
     ask, situation = _ask(group, cache), cache.situation
     device = " ".join(filter(None, (situation.platform, situation.capability)))
     return f"heads of {ask.head_size}, {ask.dtype}, cache dtype {ask.cache_dtype}, blocks of {ask.block_size}, {device}"
 
 
-def _fits(name: str, group: GroupLevel, cache: Cache) -> bool:
+def _fits(name: str, group: GroupLevel, cache: Stages) -> bool:
     entry = cache.release.catalogue["backends"][name]
-    return not any(misfits_of(name, entry, _ask(group, cache), cache.situation.facts()))
+    return not any(misfits_of(entry, _ask(group, cache), cache.situation.facts()))
 
 
 def _with_backend(document: Document, name: str, groups: list[GroupLevel]) -> Change:

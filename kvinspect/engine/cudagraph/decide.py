@@ -8,7 +8,7 @@ from typing import NamedTuple
 from kvinspect.document.document import Document
 from kvinspect.document.model import EncoderGroupEntry
 from kvinspect.document.names import Expander
-from kvinspect.engine.cache import Cache, build_groups
+from kvinspect.engine.chain import Stages
 from kvinspect.engine.conditions import Facts
 from kvinspect.engine.cudagraph.levels import Level, deployment_facts, level_of
 from kvinspect.engine.cudagraph.mode import CUDAGraphMode
@@ -46,22 +46,21 @@ class Decision(NamedTuple):
     resolution: Resolution
 
 
-def decide(document: Document, release: EngineRelease) -> tuple[Decision, Cache]:
+def decide(document: Document, release: EngineRelease) -> tuple[Decision, Stages]:
     """Return the decision for a document, and the cache that it is about. Raises as `decide_in`."""
-    cache = Cache.of(document, release, document.num_blocks)
+    cache = Stages(document, release)
     return decide_in(cache), cache
 
 
-def decide_in(cache: Cache, overrides: Facts | None = None) -> Decision:
+def decide_in(cache: Stages, overrides: Facts | None = None) -> Decision:
     """Decide for a cache, whose groups may have been built; `overrides` are facts that replace the deployment's.
 
     Raises Refused where the engine does not come as far, Unknown for a name that nobody knows.
     """
-    build_groups(cache)
-    document = cache.document
+    built, document = cache.built, cache.document
     facts = {**deployment_facts(document), **(overrides or {})}
     groups, info = _narrowed([*_cache_groups(cache, facts), *_encoder_groups(cache, facts)])
-    has_states = any(isinstance(group.spec, MambaSpec) for group in cache.groups)
+    has_states = any(isinstance(group.spec, MambaSpec) for group in built.attention.groups)
     request = request_of(document)._replace(state_blocks=cache.num_blocks if has_states else None)
     return Decision(groups, info, request, resolve(request, info))
 
@@ -90,7 +89,7 @@ def _narrowed(groups: list[GroupLevel]) -> tuple[tuple[GroupLevel, ...], Attenti
     return tuple(out), info
 
 
-def _cache_groups(cache: Cache, facts: Facts) -> Iterator[GroupLevel]:
+def _cache_groups(cache: Stages, facts: Facts) -> Iterator[GroupLevel]:
     heads = cache.document.model.model_config.num_attention_heads
     for group in cache.flat:
         level = level_of(group.backend, group.spec, heads, facts, cache.release.catalogue)
@@ -105,7 +104,7 @@ def wrapped_class(class_name: str, spec: LayerSpec) -> str:
     return class_name
 
 
-def _encoder_groups(cache: Cache, facts: Facts) -> Iterator[GroupLevel]:
+def _encoder_groups(cache: Stages, facts: Facts) -> Iterator[GroupLevel]:
     model, names = cache.document.model, Expander()
     heads = model.model_config.num_attention_heads
     for i, entry in enumerate(model.encoder_attention_groups):
@@ -118,7 +117,7 @@ def _encoder_groups(cache: Cache, facts: Facts) -> Iterator[GroupLevel]:
         yield GroupLevel(None, backend.name, backend.class_name, names.all(entry.layer_names), spec, level, counts)
 
 
-def _encoder_spec(entry: EncoderGroupEntry, cache: Cache, i: int) -> LayerSpec | None:
+def _encoder_spec(entry: EncoderGroupEntry, cache: Stages, i: int) -> LayerSpec | None:
     if entry.kv_cache_spec is None:
         return None
     path = ("encoder_attention_groups", i, "kv_cache_spec")

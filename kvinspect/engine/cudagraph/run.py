@@ -7,7 +7,7 @@ from typing import Any
 
 from kvinspect.document.document import Document
 from kvinspect.engine.answer import Setting
-from kvinspect.engine.cache import Cache
+from kvinspect.engine.chain import Stages
 from kvinspect.engine.conditions import OPEN
 from kvinspect.engine.cudagraph.advice import Asked, advise
 from kvinspect.engine.cudagraph.answer import CGSupportAnswer, Matrix, MatrixCell, Open, OpenCase
@@ -16,7 +16,7 @@ from kvinspect.engine.cudagraph.decide import Decision, decide_in
 from kvinspect.engine.cudagraph.levels import CANDIDATES, assumed, deployment_facts
 from kvinspect.engine.cudagraph.mode import CUDAGraphMode
 from kvinspect.engine.cudagraph.resolve import Request, Resolution, resolve
-from kvinspect.engine.cudagraph.start_up import at_start_up
+from kvinspect.engine.cudagraph.running import at_start_up
 from kvinspect.engine.cudagraph.support import AttentionCGSupport, AttentionCGSupportInfo
 from kvinspect.engine.refusal import Refused
 from kvinspect.engine.release import EngineRelease
@@ -24,10 +24,10 @@ from kvinspect.engine.release import EngineRelease
 
 def cg_support_document(document: Document, release: EngineRelease, setting: Setting) -> CGSupportAnswer:
     """What becomes of a document's CUDA graph mode. Raises Unknown for a name that nobody knows."""
-    return cg_support_cache(Cache.of(document, release, document.num_blocks), setting)
+    return cg_support_stages(Stages(document, release), setting)
 
 
-def cg_support_cache(cache: Cache, setting: Setting) -> CGSupportAnswer:
+def cg_support_stages(cache: Stages, setting: Setting) -> CGSupportAnswer:
     """What becomes of the CUDA graph mode of a cache, whose groups may have been built. Raises Unknown likewise."""
     document, release = cache.document, cache.release
     requested = CUDAGraphMode[document.model.compilation_config.cudagraph_mode or "NONE"]
@@ -37,7 +37,7 @@ def cg_support_cache(cache: Cache, setting: Setting) -> CGSupportAnswer:
         return CGSupportAnswer(setting, requested, refusal=refused.refusal.placed(document.where))
     start_up, graphs = _captured(release, decision, cache)
     return CGSupportAnswer(
-        setting._replace(kv_cache_layout=cache.layout),
+        setting._replace(kv_cache_layout=cache.layout.name),
         requested,
         decision,
         at_start_up=start_up,
@@ -47,7 +47,7 @@ def cg_support_cache(cache: Cache, setting: Setting) -> CGSupportAnswer:
     )
 
 
-def _captured(release: EngineRelease, decision: Decision, cache: Cache) -> tuple[Resolution | None, Captured | None]:
+def _captured(release: EngineRelease, decision: Decision, cache: Stages) -> tuple[Resolution | None, Captured | None]:
     """What the configuration makes of the request, and the graphs of the mode that runs; it may refuse the sizes."""
     start_up = at_start_up(decision, cache)
     mode = (start_up or decision.resolution).mode
@@ -64,7 +64,7 @@ def _captured(release: EngineRelease, decision: Decision, cache: Cache) -> tuple
         return Resolution(None, (start_up or decision.resolution).steps, refused.refusal), None
 
 
-def _open(cache: Cache, decision: Decision) -> Iterator[Open]:
+def _open(cache: Stages, decision: Decision) -> Iterator[Open]:
     """The open facts that a group's answer hangs on, each with what comes out under each of its values."""
     needed = {key for group in decision.groups for case in group.level.cases for key in case.needs}
     if "capability_family" in needed:
@@ -82,7 +82,7 @@ FACT_NAMES = {"capability": "device_capability"}
 """How the document calls a fact, where conditions call it otherwise."""
 
 
-def _case(cache: Cache, key: str, value: Any) -> OpenCase:
+def _case(cache: Stages, key: str, value: Any) -> OpenCase:
     decided = decide_in(cache, {key: value})
     return OpenCase(value, decided.info.min_cg_support, decided.info.min_cg_attn_backend, decided.resolution)
 

@@ -6,6 +6,7 @@ L counts layers, B blocks, H head slots, N states (tokens, where nothing is comp
 from __future__ import annotations
 
 from enum import Enum
+from typing import NamedTuple
 
 L, B, H, N, C = range(5)
 """The logical axes."""
@@ -35,6 +36,19 @@ class KVCacheLayout(Enum):
     def whole_pages(self) -> bool:
         """Whether a layer's page of one block is one run of bytes (`is_block_compact`)."""
         return {L, B} == set(self.value[:2])
+
+
+class Layout(NamedTuple):
+    """The layout in force by its name, why it is, and all that would have done, the most preferred first."""
+
+    name: str
+    why: str = ""
+    candidates: tuple[KVCacheLayout, ...] = ()
+
+    @property
+    def standard(self) -> KVCacheLayout:
+        """The order of the logical axes in memory. Raises KeyError for the words of releases before 0.29."""
+        return KVCacheLayout[self.name]
 
 
 ALIASES = {"NHD": "LBNHC", "HND": "LBHNC"}

@@ -16,6 +16,7 @@ from kvinspect.engine.groups import KVCacheGroup
 from kvinspect.engine.layout.layouts import KVCacheLayout
 from kvinspect.engine.layout.strides import layout_strides
 from kvinspect.engine.pages import aligned_by_slots
+from kvinspect.engine.placement import Space
 from kvinspect.engine.refusal import Refused
 from kvinspect.specs.attention import AttentionSpec
 from kvinspect.specs.kinds import LayerSpec
@@ -51,6 +52,34 @@ class Room(NamedTuple):
         return _rounded_up(self.page(spec), self.alignment(spec))
 
 
+def place_by_page(groups: Sequence[KVCacheGroup], space: Space) -> tuple[Tensor, ...]:
+    """Runs of layers alike, counted in pages (0.29). Raises Refused."""
+    return place(groups, room_of(space))
+
+
+def place_by_stride(groups: Sequence[KVCacheGroup], space: Space) -> tuple[Tensor, ...]:
+    """As `place_by_page`, with the alignment that backends ask for (0.33). Raises Refused."""
+    return place(groups, room_of(space, aligned=True))
+
+
+def bytes_by_page(groups: Sequence[KVCacheGroup], space: Space) -> int:
+    """Bytes of a block of the largest group, in pages (0.29, 0.30). Raises Refused."""
+    return bytes_per_block(groups, room_of(space))
+
+
+def bytes_by_stride(groups: Sequence[KVCacheGroup], space: Space) -> int:
+    """As `bytes_by_page`, aligned; a layout that cannot express the pages is refused here (0.33). Raises Refused."""
+    room = room_of(space, aligned=True)._replace(num_blocks=1)
+    place(groups, room)
+    return bytes_per_block(groups, room)
+
+
+def room_of(space: Space, aligned: bool = False) -> Room:
+    """The room of a cache whose layout is settled."""
+    assert space.layout is not None
+    return Room(space.num_blocks, space.layout.standard, space.unpadded, aligned)
+
+
 def place(groups: Sequence[KVCacheGroup], room: Room) -> tuple[Tensor, ...]:
     """The tensors of all groups, each the layers of one group that are alike.
 
@@ -72,10 +101,12 @@ def bytes_per_block(groups: Sequence[KVCacheGroup], room: Room) -> int:
     if size == 0:
         kind = "AssertionError" if inside else "ZeroDivisionError"
         raise Refused(kind, "no group has a layer", function="_get_kv_cache_bytes_per_block")
+    # Up to 0.30 whatever the layout; from 0.33 on a layer whose region is its own is on its own.
+    hot = [group.spec.page(room.unpadded) for group in groups if group.spec.aligns_blocks and inside]
     if not (room.aligned and inside):
-        return size
+        return _rounded_up(size, lcm(*hot))
     specs = {group.spec_of(layer) for group in groups for layer in group.layer_names}
-    return _rounded_up(size, lcm(*(room.alignment(spec) for spec in specs)))
+    return _rounded_up(size, lcm(*hot, *(room.alignment(spec) for spec in specs)))
 
 
 def _check_layout(groups: Sequence[KVCacheGroup], room: Room) -> None:

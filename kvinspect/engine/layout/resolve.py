@@ -7,23 +7,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
 
-from kvinspect.engine.layout.layouts import PREFERENCE, KVCacheLayout, layout_of
+from kvinspect.engine.layout.layouts import PREFERENCE, KVCacheLayout, Layout, layout_of
 from kvinspect.engine.refusal import Refused
-from kvinspect.specs.attention import AttentionSpec
 from kvinspect.specs.kinds import LayerSpec
 from kvinspect.specs.spec import UnpaddedPage
 
 FUNCTION = "resolve_kv_cache_layout"
-
-
-class Choice(NamedTuple):
-    """The layout that comes out, why, and all that would have done, the most preferred first."""
-
-    layout: KVCacheLayout
-    why: str
-    candidates: tuple[KVCacheLayout, ...]
 
 
 def supported(declared: Mapping[str, Sequence[str] | None]) -> list[KVCacheLayout]:
@@ -51,14 +41,14 @@ def resolve(
     requested: str | None,
     unpadded: UnpaddedPage,
     by_sharding: bool,
-) -> Choice:
+) -> Layout:
     """The layout for layers of `specs`; `requested` is VLLM_KV_CACHE_LAYOUT.
 
     `by_sharding`: whether caches that decode context parallelism shards and ones that it does not ask for blocks
-    outermost where their pages differ in size (0.33). Raises Refused.
+    outermost where their pages differ in size, and layers without views are not asked (0.33). Raises Refused.
     """
     candidates, why = supported(declared), _preferred(declared)
-    specs = list(dict.fromkeys(specs))
+    specs = [spec for spec in dict.fromkeys(specs) if spec.has_views or not by_sharding]
     if len({cells(spec, unpadded) for spec in specs}) > 1:
         candidates = [layout for layout in candidates if layout.whole_pages]
         why += ", with whole pages because the layers' pages differ in shape"
@@ -67,12 +57,12 @@ def resolve(
         candidates = [layout for layout in candidates if layout.block_outermost]
         _check(candidates, "sharded caches beside replicated ones of other pages need the blocks outermost")
     if requested is None:
-        return Choice(candidates[0], why, tuple(candidates))
+        return Layout(candidates[0].name, why, tuple(candidates))
     wanted = layout_of(requested)
     if wanted not in candidates:
         text = f"{requested} is asked for, and the backends and pages leave {' or '.join(x.name for x in candidates)}"
         raise Refused("ValueError", text, function=FUNCTION, path=("kv_cache_layout",), kind="layout-not-supported")
-    return Choice(wanted, "the document says so", tuple(candidates))
+    return Layout(wanted.name, "the document says so", tuple(candidates))
 
 
 def cells(spec: LayerSpec, unpadded: UnpaddedPage) -> tuple[int, int, int]:
@@ -81,7 +71,7 @@ def cells(spec: LayerSpec, unpadded: UnpaddedPage) -> tuple[int, int, int]:
 
 
 def _sharded_and_not(specs: Sequence[LayerSpec], unpadded: UnpaddedPage) -> bool:
-    sharded = {spec.dcp_sharded for spec in specs if isinstance(spec, AttentionSpec)}
+    sharded = {spec.dcp_sharded for spec in specs if spec.is_attention and not spec.rings}
     return len(sharded) > 1 and len({spec.page(unpadded) for spec in specs}) > 1
 
 

@@ -35,10 +35,8 @@ def backing(tensors: Sequence[Tensor], platform: str) -> Allocation | None:
     return Allocation(0, rounded)
 
 
-def places(tensors: Sequence[Tensor], allocation: Allocation | None) -> dict[str, Place]:
+def places(tensors: Sequence[Tensor], allocation: Allocation) -> dict[str, Place]:
     """Layer → its tensor and the allocation."""
-    if allocation is None:
-        return {}
     return {layer: Place(tensor, allocation) for tensor in tensors for layer in tensor.shared_by}
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kvinspect.engine.cudagraph.decide import Decision
 from kvinspect.engine.cudagraph.resolve import Resolution
-from kvinspect.engine.cudagraph.start_up import running
+from kvinspect.engine.cudagraph.running import running
 from kvinspect.engine.cudagraph.support import AttentionCGSupport
 from kvinspect.lint.subject import Subject
 

@@ -14,7 +14,7 @@ def check(subject: Subject) -> Iterator[Found]:
     for kind in subject.kinds:
         if kind[0].block_dims != (0, 1) or kind[0].block_stride or subject.cache is None:
             continue
-        views = subject.cache.views
+        views = subject.cache.views.of
         layers = [n for t in kind for n in t.shared_by if n in views and _ambiguous(views[n])]
         for path, members in subject.by_entry(layers).items():
             text = f"{folded(members)}: dim 1 is the two KV heads, and the alignment takes it for K and V; "

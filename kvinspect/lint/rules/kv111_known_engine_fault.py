@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 from kvinspect.document.numbers import counted
 from kvinspect.document.problem import Path
+from kvinspect.engine.backends import Backend
+from kvinspect.engine.conditions import choose as choose_by
 from kvinspect.engine.runners import choose
 from kvinspect.lint.rule import ERROR, Found, Rule
 from kvinspect.lint.rules._shared import GROUPS, attends_both_ways
@@ -16,9 +18,6 @@ from kvinspect.releases.lookup import release
 from kvinspect.releases.release import Release
 from kvinspect.specs.attention import AttentionSpec
 from kvinspect.specs.mamba import MambaSpec
-
-CLAIM_MM_PREFIX = ("ROCM_ATTN", "ROCM_AITER_UNIFIED_ATTN")
-"""Backends whose `supports_mm_prefix` is true while nothing else in their modules knows of it (0.25 to 0.33)."""
 
 
 class Fault(NamedTuple):
@@ -69,7 +68,7 @@ def _split_padded_page(subject: Subject) -> Fault | None:
     refusal, cache = subject.refusal, subject.cache
     if refusal is None or refusal.stage != "reshape" or refusal.type != "RuntimeError" or cache is None:
         return None
-    for group, size in zip(cache.groups, cache.kernel_block_sizes, strict=False):
+    for group, size in zip(cache.groups, cache.kernel_blocks, strict=False):
         spec = group.first_spec
         if isinstance(spec, AttentionSpec) and spec.page_size_padded and size < spec.storage_block_size:
             text = (
@@ -97,16 +96,17 @@ def _encoder_group_in_front(subject: Subject) -> Fault | None:
     if encoder is None or all(kind == "encoder_only_attention" for kind in kinds[encoder:]):
         return None
     last = next(group for group in reversed(subject.cache.groups) if group.layer_names) if subject.cache else None
-    viewed = subject.cache is not None and last is not None and last.layer_names[0] in subject.cache.views
+    viewed = subject.judged is not None and last is not None and last.layer_names[0] in subject.judged.views
     text = "behind an encoder-only group every group takes the kernel block size of the next, and the last gets no "
-    return Fault((*GROUPS, encoder), text + ("size" if subject.judged and viewed else "view"))
+    return Fault((*GROUPS, encoder), text + ("size" if viewed else "view"))
 
 
 def _alias_with_another_backend(subject: Subject) -> Fault | None:
     if subject.cache is None:
         return None
     for alias, target in subject.document.shared.items():
-        mine, (other, _) = subject.cache.layer_backends.of(alias)[0], subject.cache.layer_backends.of(target)
+        backends = subject.cache.grouped.backends
+        mine, other = backends[alias].backend, backends[target].backend
         if mine.class_name != other.class_name and mine.shapes:
             text = f"{alias} runs on {mine.name} and gets the view of {target} in the shape of {other.name}, unchecked"
             return Fault(("shared_kv_cache_layers", alias), text)
@@ -135,12 +135,28 @@ def _claimed_mm_prefix(subject: Subject) -> Fault | None:
     if not attends_both_ways(subject):
         return None
     for group in subject.attention:
-        if group.backend.name in CLAIM_MM_PREFIX:
+        if group.backend.entry.get("reads_mm_prefix") is False:
             text = (
                 f"{group.backend.name} says that it attends both ways and reads no range, so that image tokens attend"
             )
-            return Fault(subject.entry(group.layer_names[0]), f"{text} causally without a word; take TRITON_ATTN")
+            other = next(_reading(subject, group.backend), "another backend")
+            return Fault(subject.entry(group.layer_names[0]), f"{text} causally without a word; take {other}")
     return None
+
+
+def _reading(subject: Subject, instead_of: Backend) -> Iterator[str]:
+    """The backends that the same platform tries for image tokens, and that do read the ranges."""
+    known = subject.release.catalogue
+    facts = {
+        "platform": instead_of.entry.get("platform"),
+        "use_mla": False,
+        "use_mm_prefix": True,
+        "use_kv_connector": False,
+    }
+    for name in choose_by(known["selection"], facts):
+        entry = known["backends"][name]
+        if entry["supports_mm_prefix"] is True and entry.get("reads_mm_prefix") is not False:
+            yield name
 
 
 FAULTS = (

@@ -9,6 +9,7 @@ from kvinspect.document.problem import Path
 from kvinspect.engine.across_layers import asked_for
 from kvinspect.engine.align import REFUSED
 from kvinspect.engine.encoder_only import KIND
+from kvinspect.engine.per_tensor import reshaper
 from kvinspect.engine.refusal import Refusal
 from kvinspect.engine.runners import choose, unfit
 from kvinspect.engine.verdict import collision
@@ -53,7 +54,7 @@ def _alike(subject: Subject) -> bool:
     """Whether the cache has nothing that the runners treat differently, so that the other need not be asked."""
     if subject.judged is None or subject.cache is None or asked_for(subject.document):
         return False
-    sizes, shaper = subject.cache.kernel_block_sizes, subject.cache.shaper
+    sizes, shaper = subject.cache.kernel_blocks, reshaper(subject.cache.given, subject.cache.built)
     return len(sizes) == len(subject.cache.groups) and all(
         _plain(group.spec) and shaper.block_dim_or_none(group) == 0
         for group in subject.attention

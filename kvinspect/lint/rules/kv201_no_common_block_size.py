@@ -20,9 +20,9 @@ def check(subject: Subject) -> Iterator[Found]:
 
 
 def _sizes(subject: Subject, group: int) -> Iterator[tuple[str, tuple[int | str, ...]]]:
-    cache = subject.half_built
-    for name in dict.fromkeys(member.backend.name for member in cache.attention[group]):
-        member = next(member for member in cache.attention[group] if member.backend.name == name)
+    members = subject.split[group]
+    for name in dict.fromkeys(member.backend.name for member in members):
+        member = next(member for member in members if member.backend.name == name)
         yield name, member.backend.sizes_for(member.spec)
 
 

@@ -14,7 +14,7 @@ from kvinspect.specs.attention import AttentionSpec
 
 def takers(subject: Subject) -> Iterator[AttentionGroup]:
     """Attention groups whose backend takes no kernel block that divides their block size."""
-    for members in subject.half_built.attention if subject.has_cache else ():
+    for members in subject.split:
         for group in members:
             is_attention = isinstance(group.spec, AttentionSpec)
             if is_attention and not takes_block(group.backend.sizes_for(group.spec), group.spec.block_size):

@@ -13,7 +13,7 @@ from kvinspect.lint.subject import Subject
 def check(subject: Subject) -> Iterator[Found]:
     """Groups whose kernels run on smaller blocks than the manager's."""
     cache = subject.cache
-    for members, size in zip(cache.attention if cache else (), cache.kernel_block_sizes if cache else (), strict=False):
+    for members, size in zip(subject.split, cache.kernel_blocks if cache else (), strict=False):
         for group in members[:1]:
             block = group.spec.block_size
             if group.spec.kind != "mamba" and size < block:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kvinspect.document.numbers import counted
-from kvinspect.engine.cache import Cache
+from kvinspect.engine.chain import Stages
 from kvinspect.lint.rule import WARNING, Found, Rule
 from kvinspect.lint.rules._shared import GROUPS
 from kvinspect.lint.subject import Subject
@@ -24,7 +24,7 @@ def check(subject: Subject) -> Iterator[Found]:
     for group in cache.groups:
         missing = most - len(group.layer_names)
         if group.layer_names and missing / slots >= FROM:
-            page = cache.page_size_bytes(group.first_spec)
+            page = cache.given.page_size_bytes(group.first_spec)
             layers, lost = counted(len(group.layer_names), "layer"), counted(missing * page, "byte")
             text = (
                 f"group {group.id} has {layers} beside groups of {most}: {missing} of {counted(slots, 'page')} hold "
@@ -33,11 +33,11 @@ def check(subject: Subject) -> Iterator[Found]:
             yield Found((*GROUPS, group.id, "layer_names"), text, group.layer_names)
 
 
-def _packed(cache: Cache) -> bool:
+def _packed(cache: Stages) -> bool:
     """Whether pages of several sizes lie side by side, so that no layer counts as a page."""
     if all(tensor.layer_stride is None for tensor in cache.tensors):
         return any(tensor.block_stride for tensor in cache.tensors)
-    return len({cache.page_size_bytes(g.spec_of(n)) for g in cache.groups for n in g.layer_names}) > 1
+    return len({cache.given.page_size_bytes(g.spec_of(n)) for g in cache.groups for n in g.layer_names}) > 1
 
 
 RULE = Rule("KV402", "padding-layers", WARNING, "groups are padded with layers that hold nothing", check)

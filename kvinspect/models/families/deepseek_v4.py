@@ -56,9 +56,8 @@ def _ratio(here: Here, number: int) -> int:
 
 def backend(here: Here) -> str:
     """The backend that the model's class goes with: FlashInfer on devices of 12.x or where it is asked for."""
-    major = (here.setting.capability or "").partition(".")[0]
-    other = here.setting.attention_backend == "FLASHINFER_MLA_SPARSE_DSV4"
-    return "FLASHINFER_MLA_SPARSE_DSV4" if other or major == "12" else "FLASHMLA_SPARSE_DSV4"
+    known, wanted = here.setting.own_backends("deepseek_v4"), here.setting.attention_backend
+    return wanted if wanted is not None and wanted in known else known[0]
 
 
 def _row(here: Here) -> dict[str, Any]:

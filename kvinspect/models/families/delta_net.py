@@ -11,7 +11,8 @@ from kvinspect.models.states import Delta, States
 TEXT = ("Qwen3NextForCausalLM", "Qwen3_5ForCausalLM", "Qwen3_5MoeForCausalLM", "OlmoHybridForCausalLM")
 SEEING = (
     "Qwen3_5ForConditionalGeneration", "Qwen3_5MoeForConditionalGeneration", "InternS2PreviewForConditionalGeneration",
-    "MiniCPMV4_6ForConditionalGeneration", "ColQwen3_5Model",
+    "MiniCPMV4_6ForConditionalGeneration", "MiniCPMV4_7ForConditionalGeneration", "MiniCPMOcrForConditionalGeneration",
+    "ColQwen3_5Model",
 )  # fmt: skip
 ARCHITECTURES = (*TEXT, *SEEING)
 

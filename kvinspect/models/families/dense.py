@@ -43,6 +43,7 @@ ARCHITECTURES: dict[str, Dense] = {
     "BailingMoeForCausalLM": Dense(attention="attention.attn", has_head_dim=True),
     "BailingMoeV2ForCausalLM": Dense(attention="attention.attn", has_head_dim=True),
     "ExaoneForCausalLM": Dense("model.h", "attn.attention.attn", has_head_dim=True),
+    "Moondream3ForCausalLM": Dense("text.blocks", "attn.attn"),
     "PhiForCausalLM": Dense(has_kv_heads=False),
     "GPT2LMHeadModel": Dense("transformer.h", "attn.attn", has_kv_heads=False),
     "GPT2ForSequenceClassification": Dense("transformer.h", "attn.attn", has_kv_heads=False),

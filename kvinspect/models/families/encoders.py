@@ -12,12 +12,22 @@ _BERT_WITH_HEAD = "bert.encoder.layer.{}.attention.output.attn"
 _ROBERTA_WITH_HEAD = "roberta.encoder.layer.{}.attention.output.attn"
 
 ARCHITECTURES = {
+    "ColBERTModel": _BERT,
+    **dict.fromkeys(("NomicBertModel", "GteNewModel", "SnowflakeGteNewModel"), ".encoder.layer.{}.attention.attn"),
+    "GteNewForSequenceClassification": "new.encoder.layer.{}.attention.attn",
+    "ColBERTJinaRobertaModel": ".encoder.layer.{}.attention.attn",
     **dict.fromkeys(("BertEmbeddingModel", "BertForMaskedLM", "BertSpladeSparseEmbeddingModel"), _BERT),
     **dict.fromkeys(("RobertaEmbeddingModel", "BgeM3EmbeddingModel"), _BERT),
     **dict.fromkeys(("BertForSequenceClassification", "BertForTokenClassification"), _BERT_WITH_HEAD),
     **dict.fromkeys(("RobertaForSequenceClassification", "RobertaForTokenClassification"), _ROBERTA_WITH_HEAD),
     **dict.fromkeys(
-        ("ModernBertModel", "ModernBertForSequenceClassification", "ModernBertForTokenClassification"), "{}.attn"
+        (
+            "ModernBertModel",
+            "ModernBertForSequenceClassification",
+            "ModernBertForTokenClassification",
+            "ColBERTModernBertModel",
+        ),
+        "{}.attn",
     ),
     "SiglipEmbeddingModel": "text_model.encoder.layers.{}.self_attn.attn",
 }

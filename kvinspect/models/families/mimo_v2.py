@@ -40,8 +40,6 @@ def layer(here: Here, name: str, number: int, *, sliding: bool) -> Attention:
 
 def _two_sizes(here: Here, size: int) -> str:
     """The backend for values of another size than keys: FlashAttention 3 or 4, else Triton."""
-    wanted = here.setting.attention_backend
-    if wanted is not None and wanted.endswith("_DIFFKV"):
-        return wanted
-    version = flash_attention_version(here.setting, size) if here.setting.platform == "cuda" else None
-    return "FLASH_ATTN_DIFFKV" if version in (3, 4) else "TRITON_ATTN_DIFFKV"
+    version = flash_attention_version(here.setting, size)
+    known, wanted = here.setting.own_backends("two_head_sizes", version), here.setting.attention_backend
+    return wanted if wanted is not None and wanted in known else known[0]

@@ -37,7 +37,7 @@ def _heads(here: Here, name: str, index: int) -> Attention:
     return plain._replace(
         head_size=size,
         head_size_v=text.count("v_channels"),
-        backend="FLASH_ATTN_DIFFKV",
+        backend=here.setting.own_backends("sinks")[0],
         kind="sink_full_attention",
         fields={"sink_len": sinks},
     )

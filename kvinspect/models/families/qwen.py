@@ -23,6 +23,8 @@ ARCHITECTURES = (
     "Qwen3MoeForCausalLM",
     "SeedOssForCausalLM",
     "VoyageQwen3BidirectionalEmbedModel",
+    "JinaForRanking",
+    "JinaEmbeddingsV5Model",
 )
 
 

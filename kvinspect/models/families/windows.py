@@ -14,7 +14,7 @@ COHERE = ("CohereForCausalLM", "Cohere2MoeForCausalLM")
 
 ARCHITECTURES = (
     *SHARED_OUT, "Cohere2MoeForCausalLM", "Exaone4ForCausalLM", "Gemma2ForCausalLM", "Gemma3ForCausalLM", "Gemma3Model",
-    "AfmoeForCausalLM", "MellumForCausalLM", "Rnj1ForCausalLM",
+    "AfmoeForCausalLM", "MellumForCausalLM", "Rnj1ForCausalLM", "MuseGlimmerForCausalLM", "BeamForCausalLM",
 )  # fmt: skip
 
 

@@ -97,6 +97,14 @@ ARCHITECTURES: dict[str, Wrapper] = {
     "Ovis2_5": Wrapper("llm"),
     "Phi4ForCausalLMV": Wrapper(architecture="Phi3ForCausalLM"),
     "Phi3VForCausalLM": Wrapper("", "LlamaForCausalLM"),
+    **dict.fromkeys(("Cosmos3ForConditionalGeneration", "ColQwen3Model"), _QWEN3),
+    **dict.fromkeys(("ColPaliModel", "VoxtralRealtimeGeneration", "UnlimitedOCRForCausalLM"), _NESTED),
+    "JinaVLForSequenceClassification": Wrapper("qwen2_vl.language_model", "Qwen2ForCausalLM"),
+    "DiffusionGemmaForConditionalGeneration": Wrapper("", "Gemma4ForCausalLM"),
+    "FireRedASR2ForConditionalGeneration": Wrapper("model.decoder", "Qwen2ForCausalLM"),
+    "FunASRForConditionalGeneration": Wrapper("model.decoder", "Qwen3ForCausalLM", bare=True),
+    "MiMoV2OmniForCausalLM": Wrapper(architecture="MiMoV2FlashForCausalLM"),
+    "BailingMoeV3VLForConditionalGeneration": Wrapper(architecture="BailingMoeV3ForCausalLM"),
     "Llama4ForConditionalGeneration": Wrapper(architecture="Llama4ForCausalLM"),
 }  # fmt: skip
 

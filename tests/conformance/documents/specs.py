@@ -11,7 +11,14 @@ PLAIN = (
     "CrossAttentionSpec",
     "ChunkedLocalAttentionSpec",
 )
-RARE = ("SinkFullAttentionSpec", "RSWASpec", "TQFullAttentionSpec", "EncoderOnlyAttentionSpec")
+RARE = (
+    "SinkFullAttentionSpec",
+    "RSWASpec",
+    "TQFullAttentionSpec",
+    "EncoderOnlyAttentionSpec",
+    "CircularBufferSpec",
+    "KpoolTailSpec",
+)
 LATENT_SIZES = (576, 320, 128, 512)
 LATENT = ("MLAAttentionSpec", "SlidingWindowMLASpec", "HiddenStateCacheSpec")
 

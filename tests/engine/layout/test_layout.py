@@ -136,19 +136,19 @@ def test_no_common_layout_is_refused():
 
 def test_pages_that_differ_in_shape_need_whole_pages():
     choice = resolve({"a": ("LHBNC", "LBHNC")}, [spec(), spec(heads=4)], None, page_by_slots, False)
-    assert choice.layout is KVCacheLayout.LBHNC
+    assert choice.standard is KVCacheLayout.LBHNC
     with pytest.raises(Refused, match="keeps a page together"):
         resolve({"a": ("LHBNC",)}, [spec(), spec(heads=4)], None, page_by_slots, False)
 
 
 def test_sharded_beside_replicated_pages_need_the_blocks_outermost_from_0_33_on():
     mixed = [spec(), spec(heads=4, dcp_sharded=False)]
-    assert resolve({}, mixed, None, page_by_slots, False).layout is KVCacheLayout.LBNHC
-    assert resolve({}, mixed, None, page_by_slots, True).layout is KVCacheLayout.BLNHC
+    assert resolve({}, mixed, None, page_by_slots, False).standard is KVCacheLayout.LBNHC
+    assert resolve({}, mixed, None, page_by_slots, True).standard is KVCacheLayout.BLNHC
 
 
 def test_what_is_asked_for_has_to_be_among_the_candidates():
-    assert resolve({}, [spec()], "HND", page_by_slots, False).layout is layout_of("LBHNC")
+    assert resolve({}, [spec()], "HND", page_by_slots, False).standard is layout_of("LBHNC")
     with pytest.raises(Refused, match="NHD is asked for"):
         resolve({"a": ("LBHNC",)}, [spec()], "NHD", page_by_slots, False)
 

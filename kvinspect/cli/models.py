@@ -1,0 +1,41 @@
+"""`kvinspect models`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, NamedTuple
+
+import typer
+
+from kvinspect.cli.options import AnyFormat, Coloured, Debug, Output
+from kvinspect.cli.output import Color, Format, Report
+
+EXAMPLES = """\b
+Examples:
+  kvinspect models
+  kvinspect models qwen3
+"""
+
+
+class Listed(NamedTuple):
+    """Names of models, as an answer."""
+
+    models: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON writes them."""
+        return {"models": list(self.models)}
+
+
+def models(
+    word: Annotated[str, typer.Argument(metavar="[WORD]", help="List only models whose name has this word.")] = "",
+    how: AnyFormat = Format.table,
+    output: Output = None,
+    color: Coloured = Color.auto,
+    debug: Debug = False,
+) -> None:
+    """The models whose config.json comes with kvinspect, so that `plan` takes their names without a network."""
+    from kvinspect.bundled.lookup import bundled_names
+    from kvinspect.report.models import page
+
+    found = tuple(name for name in bundled_names() if word.lower() in name.lower())
+    Report([Listed(found)], lambda answer: page(answer.models)).emit(how, output, color)

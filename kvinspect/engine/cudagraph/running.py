@@ -1,0 +1,33 @@
+"""The mode that really runs: what the configuration makes of the request, resolved against the backends."""
+
+from __future__ import annotations
+
+from kvinspect.engine.chain import Stages
+from kvinspect.engine.cudagraph.decide import Decision
+from kvinspect.engine.cudagraph.resolve import Resolution, Step, resolve
+from kvinspect.engine.cudagraph.start_up import Configured
+
+
+def at_start_up(decision: Decision, cache: Stages) -> Resolution | None:
+    """The resolution of what the configuration hands over, its steps first; None where it hands over what is asked."""
+    request, steps = decision.request, list[Step]()
+    configured = _configured(cache)
+    for rule in cache.release.start_up:
+        found = rule(request, configured)
+        if found:
+            steps.append(Step(request.mode, *found))
+            request = request._replace(mode=found[0])
+    if not steps:
+        return None
+    after = resolve(request, decision.info)
+    return after._replace(steps=(*steps, *after.steps))
+
+
+def running(decision: Decision, cache: Stages) -> Resolution:
+    """The resolution of what really reaches it: the mode that the configuration hands over."""
+    return at_start_up(decision, cache) or decision.resolution
+
+
+def _configured(cache: Stages) -> Configured:
+    cross = any(group.first_spec.kind == "cross_attention" for group in cache.groups)
+    return Configured(cache.situation.platform, cache.document.model.compilation_config.mode, cross)
