@@ -75,6 +75,8 @@ class ModelRules(NamedTuple):
     """Whether DeepSeek V4 has a cache of fp8 where nobody says which; else one has to ask for it."""
     exaone_moe_windows: tuple[str, ...] = ("sliding_windows",)
     """Keys that tell the windows of K-EXAONE's layers, of which the first that is there counts."""
+    exaone_moe_draft: str = "mtp_"
+    """What the keys of K-EXAONE's draft layers begin with; without it they follow the target's keys."""
     short_conv: str = "conv"
     """What LFM 2 calls its convolutions."""
 

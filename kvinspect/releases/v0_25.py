@@ -111,6 +111,7 @@ RELEASE = Release(
         version_by_head=False,
         large_head_of_flash_attention_4=192,
         exaone_moe_windows=("sliding_window",),
+        exaone_moe_draft="",
     ),
 )
 

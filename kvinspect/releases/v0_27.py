@@ -34,6 +34,7 @@ RELEASE = _BEFORE.but(
         version_by_head=True,
         large_head_of_flash_attention_4=256,
         exaone_moe_windows=("sliding_windows",),
+        exaone_moe_draft="mtp_",
     ),
 )
 

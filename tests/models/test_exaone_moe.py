@@ -45,3 +45,13 @@ def test_each_release_reads_its_own_key(engine, config, expected):
 def test_a_release_that_reads_the_list_alone_says_so(engine):
     with pytest.raises(kvinspect.DocumentError, match="sliding_windows"):
         windows(engine, **NEW, sliding_window=128)
+
+
+@pytest.mark.parametrize(("engine", "config", "expected"), [("0.25", OLD, 128), ("0.26", OLD, 128), ("0.27", NEW, 64)])
+def test_each_release_reads_its_own_keys_of_a_draft(engine, config, expected):
+    draft = {"mtp_layer_types": ["sliding_attention"], "mtp_sliding_window": 64, "mtp_sliding_windows": [64]}
+    model = {**CONFIG, **config, "sliding_window": 128, **LISTED, **draft, "num_nextn_predict_layers": 1}
+    arguments = {"speculative_config": {"method": "mtp", "num_speculative_tokens": 1}}
+    found = kvinspect.plan_model(model, Memory(1 << 40, "given"), engine=engine, engine_args=arguments)
+    drafted = [layer for layer in found.stages[0].layers if layer.name.startswith("mtp.")]
+    assert [layer.spec.sliding_window for layer in drafted] == [expected]

@@ -61,7 +61,7 @@ def _counted(here: Here, index: int) -> int:
 
 def _window(here: Here, index: int) -> int | None:
     if here.cls == "ExaoneMoeMTP":
-        return exaone_moe_window(here, index, "mtp_")
+        return exaone_moe_window(here, index, here.rules.exaone_moe_draft)
     return by_layer_type(here.text, index) if here.cls == "Exaone4_5_MTP" else None
 
 
