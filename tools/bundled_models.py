@@ -43,6 +43,7 @@ RENAMED = {
     "openai-community__gpt2-xl-1p5B": "openai-community/gpt2-xl",
     "meta-llama__Meta-Llama-3": "",
     "microsoft__Phi-3": "",
+    "openai-community__gpt2": "",
     "mistralai__Mistral-7B-Instruct-v0.2": "",
     "Qwen__Qwen2.5-Omni": "Qwen/Qwen2.5-Omni-7B",
     "BAAI__bge-large": "BAAI/bge-large-en-v1.5",
@@ -301,7 +302,9 @@ def main() -> None:
         sized(given.dims, given.dims_version) if given.dims else (),
     ):
         for row in source:
-            rows.setdefault(row.name.lower(), row)
+            known = rows.setdefault(row.name.lower(), row)
+            if "quantization_config" in row.config and "quantization_config" not in known.config:
+                rows[row.name.lower()] = row
     for name, others in SAME.items():
         for other in others if name.lower() in rows else ():
             rows.setdefault(other.lower(), rows[name.lower()]._replace(name=other))

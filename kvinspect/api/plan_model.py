@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from kvinspect.api.asking import load, release_of
-from kvinspect.api.connected import connected
+from kvinspect.api.connected import Connected, connected
 from kvinspect.api.plan import plan
 from kvinspect.api.specs import load_model, specs
 from kvinspect.connectors.offloading import Offloaded
@@ -53,6 +53,24 @@ class ModelPlan(NamedTuple):
     """The blocks by which prefixes are found again, None where they are not."""
     offloaded: Offloaded | None = None
     """What the memory of the host holds, None where nothing is offloaded."""
+    ends: tuple[PlanAnswer, PlanAnswer] | None = None
+    """The plans at both ends of an estimate's band."""
+
+    @property
+    def fit(self) -> str:
+        """`fits`, `tight` or `does not fit`, of an estimate with a band; empty where the memory is given."""
+        if self.ends is None:
+            return ""
+        low, high = self.ends
+        return "fits" if low.clean else "tight" if high.clean else "does not fit"
+
+    @property
+    def requests(self) -> tuple[float, float] | None:
+        """Requests of the greatest length at once, at both ends of the band; None where not even one fits."""
+        if self.ends is None or self.ends[1].capacity is None:
+            return None
+        low, _high = self.ends
+        return (low.capacity.max_concurrency if low.capacity else 0.0, self.ends[1].capacity.max_concurrency)
 
     @property
     def clean(self) -> bool:
@@ -80,7 +98,17 @@ class ModelPlan(NamedTuple):
         facts = (setting.architecture.name, setting.dtype, f"cache {setting.cache_dtype}", *ranks, batch)
         steps = dict.fromkeys(step for stage in self.stages for step in stage.specs.blocks.steps)
         steps.update(dict.fromkeys(self._notes()))
-        return ModelOrigin(facts, self.memory.how, tuple(backends), tuple(steps), self.source)
+        return ModelOrigin(facts, self.memory.how, tuple(backends), tuple(steps), self.source, self._verdict())
+
+    def _verdict(self) -> str:
+        """Whether the longest request fits, in words."""
+        if not self.fit:
+            return ""
+        tokens = counted(self.plan.deployment.max_model_len, "token", ",")
+        if self.requests is None:
+            return f"{self.fit}: not one request of {tokens}, by the estimate"
+        low, high = self.requests
+        return f"{self.fit}: {low:.1f} to {high:.1f} requests of {tokens} at once, by the estimate"
 
     def _notes(self) -> Iterator[str]:
         """What follows for prefixes and offloading, in sentences."""
@@ -99,6 +127,8 @@ class ModelPlan(NamedTuple):
             "offloading": self.offloaded.to_dict() if self.offloaded else None,
         }
         source = {"model_source": self.source} if self.source else {}
+        if self.fit:
+            source.update(fit=self.fit)
         return {**self.plan.to_dict(), **source, **more, "memory": self.memory.to_dict(), "stages": found}
 
 
@@ -146,20 +176,25 @@ def plan_model(
         )
         for stage in range(arguments.pipeline_parallel_size)
     )
-    whole = connected(
-        planning_document(stages, memory.size, written, transfer),
-        lambda document: plan(load(document, loaded.name)),
-        transfer,
-        stages,
-    )
+
+    def at(size: int) -> Connected:
+        return connected(
+            planning_document(stages, size, written, transfer),
+            lambda document: plan(load(document, loaded.name)),
+            transfer,
+            stages,
+        )
+
+    whole = at(memory.size)
     found = whole.plan
+    ends = (at(memory.band.low).plan, at(memory.band.high).plan) if memory.band else None
     # The document in between names the release that was chosen before it.
     setting = found.setting._replace(engine_source=lookup.chosen(engine, None)[2])
     left_out = not_modelled(written, variables, version, memory.how != "given")
     drafts = dict.fromkeys(stage.specs.left_out for stage in stages if stage.specs.left_out)
     noted = (*(NotModelled("--speculative-config", what, True) for what in drafts), *left_out)
     found = found._replace(setting=setting, not_modelled=noted)
-    return ModelPlan(stages, memory, found, prefixes=whole.prefixes, offloaded=whole.offloaded)
+    return ModelPlan(stages, memory, found, prefixes=whole.prefixes, offloaded=whole.offloaded, ends=ends)
 
 
 class Budget(NamedTuple):
@@ -183,7 +218,18 @@ class Budget(NamedTuple):
         return "" if self.gpus is None else self.gpus.gpu.name
 
 
-def memory_of(budget: Budget, arguments: Mapping[str, Any], folder: pathlib.Path | None) -> Memory:
+class Question(NamedTuple):
+    """A model in a setting, which an estimate of its memory asks about."""
+
+    model: Model
+    engine: str | None = None
+    platform: str = "cuda"
+    capability: str | None = None
+
+
+def memory_of(
+    budget: Budget, arguments: Mapping[str, Any], folder: pathlib.Path | None, question: Question | None = None
+) -> Memory:
     """Bytes for the cache of one worker. Raises NoMemory where nothing says how much, ValueError for no size."""
     written = arguments.get("kv_cache_memory_bytes")
     exact = None if written is None else parse_size(str(written))
@@ -191,7 +237,7 @@ def memory_of(budget: Budget, arguments: Mapping[str, Any], folder: pathlib.Path
     if exact is not None:
         return Memory(exact, "given", gpu=budget.size, gpu_name=budget.name)
     if budget.size is not None:
-        return _estimate(budget, arguments, folder)
+        return _estimate(budget, arguments, folder, question)
     if arguments.get("num_gpu_blocks_override") is not None:
         return Memory(0, "not asked for: the number of blocks is given")
     raise NoMemory(
@@ -200,22 +246,39 @@ def memory_of(budget: Budget, arguments: Mapping[str, Any], folder: pathlib.Path
     )
 
 
-def _estimate(budget: Budget, arguments: Mapping[str, Any], folder: pathlib.Path | None) -> Memory:
+def _estimate(
+    budget: Budget, arguments: Mapping[str, Any], folder: pathlib.Path | None, question: Question | None
+) -> Memory:
     assert budget.size is not None
     if budget.weights is not None:
         weights: Weights | None = Weights(parse_memory(budget.weights), "as given")
     else:
         weights = weights_of(folder) if folder else None
+    utilisation = arguments.get("gpu_memory_utilization")
+    share = DEFAULT_UTILISATION if utilisation is None else parse_utilisation(utilisation)
+    if question is not None:
+        return _of_question(budget, arguments, question, share, weights)
     if weights is None:
         raise NoMemory(
             "an estimate needs the weights: give --weights and their size (two bytes a parameter of bfloat16, so 16GB "
             "for 8B), or a folder with safetensors files"
         )
     ranks = engine_arguments({name: arguments[name] for name in RANKS if arguments.get(name) is not None})
-    utilisation = arguments.get("gpu_memory_utilization")
-    share = DEFAULT_UTILISATION if utilisation is None else parse_utilisation(utilisation)
     number = ranks.tensor_parallel_size * ranks.pipeline_parallel_size
     return estimated(budget.size, share, weights, number)._replace(gpu_name=budget.name)
+
+
+def _of_question(
+    budget: Budget, arguments: Mapping[str, Any], question: Question, utilisation: float, weights: Weights | None
+) -> Memory:
+    from kvinspect.models.estimate import Device, estimated_memory
+
+    assert budget.size is not None
+    unified = budget.gpus is not None and budget.gpus.gpu.unified
+    device = Device(budget.size, budget.name, question.platform, question.capability, unified)
+    rules = lookup.release(lookup.chosen(question.engine, None)[1]).models
+    loaded = question.model.overridden(argument(arguments, "hf_overrides"))
+    return estimated_memory(loaded.values, device, utilisation, engine_arguments(arguments), rules, weights, arguments)
 
 
 def sweep(

@@ -177,10 +177,16 @@ class _Asked(NamedTuple):
 
     def memory(self, arguments: Mapping[str, Any]) -> Memory:
         """The memory for the cache under some arguments."""
-        from kvinspect.api.plan_model import memory_of
+        from kvinspect.api.plan_model import Question, memory_of
 
         assert self.model is not None
-        return memory_of(self.budget, arguments, self.command.found.folder)
+        question = Question(
+            self.command.load(),
+            self.setting["engine"],
+            self.setting["platform"],
+            self.setting["device_capability"],
+        )
+        return memory_of(self.budget, arguments, self.command.found.folder, question)
 
 
 def _asked(

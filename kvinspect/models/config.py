@@ -54,6 +54,14 @@ class Model:
             return self.config.mapping("quantization_config")
         return Fields(self._beside, self._beside.value)
 
+    @property
+    def values(self) -> Mapping[str, Any]:
+        """The file's own values, with the quantization that ModelOpt wrote beside it."""
+        found: Mapping[str, Any] = self.source.value
+        if "quantization_config" in found or self._beside is None:
+            return found
+        return {**found, "quantization_config": self._beside.value}
+
     def dtypes(self) -> Iterator[str]:
         """The dtypes that the file names, the one that counts first. Raises DocumentError for a word that is none."""
         for fields in (self.config, self.text, self.config.part("vision_config"), self.config.part("encoder_config")):

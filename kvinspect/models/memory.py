@@ -21,6 +21,13 @@ _SIZE = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,15})?) *([KMGT]i?B?|[kmgt]B?|B)?")
 _UNITS = {"K": 1, "M": 2, "G": 3, "T": 4}
 
 
+class Band(NamedTuple):
+    """Bytes between which the memory lies in nine of ten start-ups."""
+
+    low: int
+    high: int
+
+
 class Memory(NamedTuple):
     """Bytes for the cache of one worker; `how` says where they come from, and `exact` whether they were given."""
 
@@ -32,10 +39,34 @@ class Memory(NamedTuple):
     gpu_name: str = ""
     """Its name, where it is given; `vllm serve` looks for some in it."""
 
+    band: Band | None = None
+    """None where the memory is given, and where too little is known for a band."""
+    weights: int | None = None
+    """Bytes of weights on the worker, of an estimate."""
+    terms: tuple[tuple[str, int], ...] = ()
+    """Bytes that a start-up sets aside beside them, by what they are for."""
+
+    @property
+    def range(self) -> tuple[int | None, int, int | None]:
+        """(low, estimate, high) in bytes: all equal where the memory is given, no ends where no band is known."""
+        if self.exact:
+            return self.size, self.size, self.size
+        return (self.band.low, self.size, self.band.high) if self.band else (None, self.size, None)
+
     def to_dict(self) -> dict[str, Any]:
         """As JSON writes it; a GPU's name is there where it is known."""
-        found = self._asdict()
-        return found if self.gpu_name else {key: value for key, value in found.items() if key != "gpu_name"}
+        low, middle, high = self.range
+        named = {"gpu_name": self.gpu_name} if self.gpu_name else {}
+        return {
+            "size": self.size,
+            "how": self.how,
+            "exact": self.exact,
+            "gpu": self.gpu,
+            **named,
+            "available_bytes": {"low": low, "estimate": middle, "high": high},
+            "weights_bytes": self.weights,
+            "terms": dict(self.terms),
+        }
 
 
 def parse_size(text: str) -> int:

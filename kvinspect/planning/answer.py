@@ -83,6 +83,8 @@ class ModelOrigin(NamedTuple):
     """How the block size came about and what was left out, in sentences."""
     source: str = ""
     """Where the config.json is from, where that has to be said."""
+    verdict: str = ""
+    """Whether it fits, where the memory is an estimate."""
 
 
 class NotModelled(NamedTuple):

@@ -39,6 +39,8 @@ class ModelRules(NamedTuple):
     """Whether a group of states has blocks of its own for hashes by its mode (0.30 on), and not by its block size."""
     ranks_offload_together: bool = False
     """Whether ranks offload into one region of whole pages, which holds a latent that they share once (0.27 on)."""
+    sampler_copies: float = 4.0
+    """Float32 tensors of logits that the sampler holds at the peak of the profiling run."""
     hybrids_cache_prefixes: bool = False
     """Whether models with state-space layers cache prefixes where nobody says."""
     states_cache_all: bool = True

@@ -27,6 +27,7 @@ RELEASE = _BEFORE.but(
     tagged=inputs.with_retained_tokens,
     models=_BEFORE.models._replace(
         hybrids_cache_prefixes=True,
+        sampler_copies=2.5,
         server_sizes=((160, 16384), (70, 8192)),
         states_cache_all=False,
         short_conv="short_conv",

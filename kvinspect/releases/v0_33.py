@@ -35,6 +35,7 @@ RELEASE = _BEFORE.but(
         drafts_overlap=(),
         weigh_ahead=("FalconH1ForCausalLM", "GraniteMoeHybridForCausalLM", "Zamba2ForCausalLM"),
         intervals_of_qwen3_next=True,
+        sampler_copies=4.0,
         small_capabilities=("12.1",),
         exaone_moe_windows=("sliding_windows", "sliding_window"),
     ),

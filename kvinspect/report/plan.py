@@ -29,6 +29,8 @@ def page(answer: PlanAnswer, all_layers: bool = False, origin: ModelOrigin | Non
 
 def _model(origin: ModelOrigin) -> Iterable[Block]:
     yield Paragraph(spans(" · ".join(origin.facts)))
+    if origin.verdict:
+        yield Paragraph(spans(Span(f"{origin.verdict[:1].upper()}{origin.verdict[1:]}.", "strong")))
     if origin.source:
         yield Item("•", spans(f"{origin.source[:1].upper()}{origin.source[1:]}."))
     if origin.memory != "given":

@@ -37,7 +37,7 @@ def test_flags_win_over_the_file(run, tmp_path):
     found = json.loads(run("plan", MODEL, "--config", serve, "-tp", "2", "--engine", "0.27", "-f", "json").stdout)
     assert found["max_model_len"] == 4096
     assert found["groups"][0]["kv_cache_spec"]["num_kv_heads"] == 4
-    assert found["memory"] == {"size": 20 << 30, "how": "given", "exact": True, "gpu": None}
+    assert found["memory"].items() >= {"size": 20 << 30, "how": "given", "exact": True, "gpu": None}.items()
 
 
 @pytest.mark.parametrize(
@@ -160,7 +160,6 @@ def test_a_refusal_ends_with_1_and_writes_no_document(run, tmp_path):
     ("arguments", "words"),
     [
         ((MODEL,), "how much memory is there for the cache?"),
-        ((MODEL, "--gpu-memory", "80GiB"), "an estimate needs the weights"),
         ((MODEL, *MEMORY, "--tensor-paralel-size", "2"), "did you mean --tensor-parallel-size?"),
         ((MODEL, *MEMORY, "--tensor-parallel-size", "none"), "tensor_parallel_size"),
         (("nowhere/config.json", *MEMORY), "no file or folder"),
@@ -251,7 +250,7 @@ def test_a_sweep_says_what_a_request_and_the_memory_of_each_point_are(run):
     found = json.loads(run(*call, "-f", "json").stdout)
     assert "num_blocks" not in found
     assert [point["bytes_per_request"] for point in found["points"]] == [6039797760, 3019898880]
-    assert ["over 2 ranks" in point["memory_how"] for point in found["points"]] == [False, True]
+    assert ["one of 2 ranks" in point["memory_how"] for point in found["points"]] == [False, True]
 
 
 LOG = """\
