@@ -47,7 +47,7 @@ def _side(document: Document, engine: str | None) -> Side:
     document.require("available_memory", "diff")
     with placed(document):
         plan = plan_document(document, asked.release, asked.setting)
-    if not plan.clean or not plan.groups:
+    if not plan.starts or not plan.groups:
         return Side(asked.setting, plan=plan)
     return _aligned(load(inspection_document(plan), document.source.name), engine, plan)
 

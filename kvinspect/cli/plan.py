@@ -258,7 +258,7 @@ def _print_document(answer: PlanAnswer, show: _Show) -> None:
     from kvinspect.report import plan as report
     from kvinspect.report.data import as_yaml
 
-    if not answer.clean:
+    if not answer.starts:
         Report([answer], report.page).emit(Format.table, None, show.color)
         return
     workers = of_workers(answer)

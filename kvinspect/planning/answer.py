@@ -120,11 +120,18 @@ class PlanAnswer(NamedTuple):
     """The planning document as it was written."""
     not_modelled: tuple[NotModelled, ...] = ()
     """What was given and is not in the numbers."""
+    longest_request: int | None = None
+    """Tokens of the longest request that ever runs, where the longest that is taken does not."""
+
+    @property
+    def starts(self) -> bool:
+        """Whether the engine would start."""
+        return self.refusal is None
 
     @property
     def clean(self) -> bool:
-        """Whether the engine would start."""
-        return self.refusal is None
+        """Whether the engine would start and every request would run."""
+        return self.refusal is None and self.longest_request is None
 
     @property
     def groups(self) -> tuple[PlannedGroup, ...]:
@@ -173,6 +180,7 @@ class PlanAnswer(NamedTuple):
             "num_tokens": found.num_tokens if found else None,
             "pool_tokens": found.pool_tokens if found else None,
             "max_concurrency": found.max_concurrency if found else None,
+            "longest_request": self.longest_request,
             "max_model_len": self.deployment.max_model_len,
             "bytes_per_block": worker.bytes_per_block if worker else None,
             "request": found.cost._asdict() if found else None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -52,6 +53,26 @@ def _ratio(num_blocks: int, per_request: int) -> float:
             "ZeroDivisionError", "a request needs no block", function="get_max_concurrency_for_kv_cache_config"
         )
     return num_blocks / per_request
+
+
+def beside_the_null_block(groups: Sequence[KVCacheGroup], num_blocks: int, deployment: Deployment) -> int | None:
+    """The longest request that ever runs (0.25 to 0.28), None where all do.
+
+    One block of the pool is the null block, which the check of the memory counts and no request gets.
+    """
+
+    def runs(length: int) -> bool:
+        of_length = deployment._replace(max_model_len=length)
+        return sum(group.spec.request_blocks(of_length) for group in groups) < num_blocks
+
+    if not groups or runs(deployment.max_model_len):
+        return None
+    return bisect_left(range(1, deployment.max_model_len), True, key=lambda length: not runs(length))
+
+
+def all_run(groups: Sequence[KVCacheGroup], num_blocks: int, deployment: Deployment) -> int | None:
+    """The memory is checked without the null block (0.29 on)."""
+    return None
 
 
 def request_cost(groups: Sequence[KVCacheGroup], block_bytes: int, deployment: Deployment) -> RequestCost:

@@ -54,16 +54,16 @@ def comparison(log: StartUpLog, low: PlanAnswer, high: PlanAnswer) -> tuple[Comp
 
 
 def _rows(log: StartUpLog, low: PlanAnswer, high: PlanAnswer) -> Iterator[Compared]:
-    if log.starts is False or not high.clean:
-        yield Compared("the engine starts", log.starts, low.clean, high.clean)
+    if log.starts is False or not high.starts:
+        yield Compared("the engine starts", log.starts, low.starts, high.starts)
     longest = high.deployment.max_model_len
     yield Compared("longest request in tokens", log.max_model_len, longest, longest)
     block = _attention_block(high)
     if block is not None:
         yield Compared("tokens of an attention block", log.attention_block_size, block, block)
-    if high.num_blocks is not None or not high.clean:
+    if high.num_blocks is not None or not high.starts:
         yield Compared("blocks", log.num_blocks, *(_unless_refused(plan, plan.num_blocks) for plan in (low, high)))
-    if high.capacity is not None or not high.clean:
+    if high.capacity is not None or not high.starts:
         yield from _capacity_rows(log, low, high)
 
 
@@ -81,7 +81,7 @@ def _capacity_rows(log: StartUpLog, low: PlanAnswer, high: PlanAnswer) -> Iterat
 
 def _unless_refused(plan: PlanAnswer, number: Any) -> Any:
     """A plan may hold numbers that it was refused for."""
-    return number if plan.clean else None
+    return number if plan.starts else None
 
 
 def _attention_block(answer: PlanAnswer) -> int | None:

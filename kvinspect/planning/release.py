@@ -39,6 +39,8 @@ class PlannerRelease(EngineRelease):
     buckets: Callable[[Specs, PlannerRelease], grouping.Buckets]
     hidden_block: grouping.HiddenBlock
     concurrency: Callable[[Sequence[KVCacheGroup], int, Deployment, PlannerRelease], float]
+    longest: Callable[[Sequence[KVCacheGroup], int, Deployment], int | None]
+    """The longest request that ever runs, None where all do."""
     log_lines: log_lines.LogLines
 
     def page(self, spec: GroupSpec) -> int:

@@ -39,7 +39,7 @@ def plan_document(document: Document, release: PlannerRelease, setting: Setting)
             answer = answer._replace(grouping=grouping)
             answer = _sized(answer, inputs, grouping)
         with stage("capacity"):
-            return answer._replace(capacity=_capacity(answer))
+            return answer._replace(capacity=_capacity(answer), longest_request=_longest(answer))
     except Refused as refused:
         return answer._replace(refusal=refused.refusal.placed(document.where))
 
@@ -80,6 +80,11 @@ def _all_grouped(parts: Sequence[Sequence[KVCacheGroup]], workers: Sequence[Spec
 
 def _blocks(groups: Sequence[KVCacheGroup], memory: int, deployment: Deployment, release: PlannerRelease) -> int:
     return limits.num_blocks_of(groups, memory, deployment, release) if groups else 1
+
+
+def _longest(answer: PlanAnswer) -> int | None:
+    """The longest request that ever runs, where the longest that is taken does not."""
+    return answer.release.longest(answer.workers[0].groups, answer.num_blocks or 0, answer.deployment)
 
 
 def _capacity(answer: PlanAnswer) -> Capacity | None:

@@ -30,6 +30,8 @@ class Point(NamedTuple):
     memory: int | None = None
     memory_how: str | None = None
     refusal: str | None = None
+    longest_request: int | None = None
+    """Tokens of the longest request that ever runs, where the longest that is taken does not."""
 
     def to_dict(self) -> dict[str, Any]:
         """The point as JSON; sizes in bytes, lengths in tokens."""
@@ -53,6 +55,7 @@ def point_of(values: Mapping[str, Any], answer: PlanAnswer, memory: int, how: st
         memory=memory,
         memory_how=how,
         refusal=answer.refusal.text if answer.refusal else None,
+        longest_request=answer.longest_request,
     )
 
 
@@ -80,8 +83,8 @@ class SweepAnswer(NamedTuple):
 
     @property
     def clean(self) -> bool:
-        """Whether the engine would start everywhere."""
-        return all(point.refusal is None for point in self.points)
+        """Whether the engine would start everywhere and every request would run."""
+        return all(point.refusal is None and point.longest_request is None for point in self.points)
 
     @property
     def memory(self) -> str:

@@ -97,6 +97,7 @@ RELEASE = Release(
     buckets=grouping.by_spec,
     hidden_block=grouping.as_many_as_fit,
     concurrency=capacity.concurrency_by_memory,
+    longest=capacity.beside_the_null_block,
     log_lines=log_lines.two_lines,
     # From a model's configuration to specs.
     models=ModelRules(

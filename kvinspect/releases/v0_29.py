@@ -5,7 +5,7 @@ from __future__ import annotations
 from kvinspect.engine import one_buffer
 from kvinspect.engine.cudagraph import capture
 from kvinspect.engine.layout import judged, placement
-from kvinspect.planning import latents, memory, requests, unify
+from kvinspect.planning import capacity, latents, memory, requests, unify
 from kvinspect.releases import v0_28
 from kvinspect.specs import mamba
 from kvinspect.specs.merging import MergeRules
@@ -29,6 +29,7 @@ RELEASE = _BEFORE.but(
     state_slots=mamba.by_page_and_marks,
     needed_bytes=requests.needed_by_block,
     usable=memory.without_null_block,
+    longest=capacity.all_run,
     enlarge=unify.by_block_or_padding,
     packs_latents=latents.never,
     models=_BEFORE.models._replace(

@@ -60,6 +60,8 @@ def _outcome(answer: PlanAnswer) -> Spans:
     if answer.refusal is not None:
         return spans(Span("✗ refused", "bad"))
     blocks = counted(answer.num_blocks or 0, "block", ",")
+    if answer.longest_request is not None:
+        return spans(Span(f"✗ {blocks}, too few for the longest request", "bad"))
     if not answer.not_modelled:
         return spans(Span(f"✓ {blocks}", "good"))
     sign = "≤" if all(one.at_most for one in answer.not_modelled) else "≈"
@@ -135,6 +137,15 @@ def _capacity(answer: PlanAnswer) -> Iterable[Block]:
         yield Paragraph(spans("No layer has a KV cache, so its memory limits no request."))
         return
     longest, cost = answer.deployment.max_model_len, found.cost
+    if answer.longest_request is not None:
+        tokens = counted(longest, "token", ",")
+        yield Paragraph(
+            spans(
+                Span("never runs", "bad"),
+                f": the engine starts and waits for ever with a request of {tokens}, because one block of the pool is "
+                f"the null block; requests of at most {counted(answer.longest_request, 'token', ',')} run.",
+            )
+        )
     if answer.deployment.auto_fit:
         tokens = counted(longest, "token", ",")
         yield Paragraph(spans(f"max_model_len auto: the longest request that fits has {tokens}, and that is used."))

@@ -152,3 +152,11 @@ def test_a_hybrid_says_in_which_steps_it_finds_prefixes():
     answer = plan(HYBRID, 8, "0.27", enable_prefix_caching=True)
     assert answer.to_dict()["prefix_caching"] == {"scheduler_block": 784, "hash_block": 784, "never_hits_up_to": 784}
     assert plan(HYBRID, 8, "0.27").to_dict()["prefix_caching"] is None
+
+
+def test_more_sequences_than_blocks_of_states_stop_the_engine():
+    refusal = plan(HYBRID, 2, "0.27", max_model_len=8192, max_num_seqs=1024).plan.refusal
+    assert (refusal.type, refusal.stage) == ("ValueError", "graphs")
+    assert "lower max_num_seqs to 334" in refusal.text
+    assert plan(HYBRID, 2, "0.27", max_model_len=8192, max_num_seqs=334).clean
+    assert plan(HYBRID, 2, "0.27", max_model_len=8192, max_num_seqs=1024, enforce_eager=True).clean

@@ -31,6 +31,11 @@ def page(answer: SweepAnswer) -> Page:
     if len(notes) > NOTES:
         more = counted(len(notes) - NOTES, "more reason", ",")
         blocks.append(Paragraph(spans(f"{more}; --format json has all of them.")))
+    for point in answer.points:
+        if point.longest_request is not None:
+            values = ", ".join(map(str, point.values.values()))
+            text = f" {values}: requests of more than {point.longest_request:,} tokens wait for ever."
+            blocks.append(Item("!", spans(Span("never runs", "bad"), text)))
     for left in answer.not_modelled:
         blocks.append(Item("!", spans(Span(left.name, "changed"), f" not counted: {left.what}.")))
     blocks.append(Paragraph(spans(Span(f"Memory for the cache of a worker: {_memory(answer)}.", "dim"))))
