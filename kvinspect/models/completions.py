@@ -153,6 +153,7 @@ COMPLETIONS: Mapping[str, Mapping[str, Rule]] = {
     "muse_glimmer_text": {"layer_types": _every(4, None)},
     "beam": {"layer_types": _pattern(lambda fields, i: True)},
     "dory": {"layer_types": _dory},
+    "flint": {"layer_types": _pattern(lambda fields, i: False)},
     "cwm": {"layer_types": _pattern(lambda fields, i: i % 4)},
     "afmoe": {"layer_types": _every(4, "global_attn_every_n_layers")},
     "exaone4": {"layer_types": _pattern(_exaone4)},

@@ -25,6 +25,7 @@ SHIPPED: Mapping[str, tuple[str, ...]] = {
     "bailing_hybrid": ("BailingMoeV25MTPModel",),
     "exaone_moe": ("ExaoneMoeMTP",),
     "exaone4_5": ("Exaone4_5_MTP",),
+    **dict.fromkeys(("minimax_m3_vl", "MiniMaxM3SparseForConditionalGeneration"), ("MiniMaxM3MTP",)),
     "hy_v3": ("HYV3MTPModel",),
     **dict.fromkeys(("longcat_flash", "longcat_flash_ngram"), ("LongCatFlashMTPModel",)),
     **dict.fromkeys(("mimo", "MiMoForCausalLM"), ("MiMoMTPModel",)),

@@ -126,7 +126,7 @@ _MAMBA1 = {"intermediate_size": _inner_size}
 _LONGCAT = {"num_hidden_layers": _longcat_layers, "num_layers": _longcat_layers}
 HYBRIDS: Mapping[str, Mapping[str, Rule]] = {
     "qwen3_next": {"layer_types": _intervals(None)},
-    **dict.fromkeys(("qwen3_5_text", "qwen3_5_moe_text"), _QWEN35),
+    **dict.fromkeys(("qwen3_5_text", "qwen3_5_moe_text", "qwen4_exp_text"), _QWEN35),
     "olmo_hybrid": {
         "layer_types": _olmo_hybrid_types,
         "linear_key_head_dim": _olmo_hybrid_key,

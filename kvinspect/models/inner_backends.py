@@ -44,6 +44,7 @@ INNER: Mapping[str, Mapping[str, Any]] = {
         **_entry("DeepseekSparseSWABackend", f"{_MLA}.sparse_swa", ["64n"], _BY_DTYPE),
         "preferred_block_size": 256,
     },
+    "MINIMAX_M3_SPARSE_INDEXER": _entry("MiniMaxM3IndexerBackend", "models.minimax_m3.common.indexer", [128]),
     "CompressorBackend": _entry("CompressorBackend", "models.deepseek_v4.compressor", ["1n"]),
 }
 """Name → entry, as a catalogue has them."""

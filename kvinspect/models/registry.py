@@ -85,10 +85,10 @@ def architecture(model: Model, release: str, runner: str = "auto", implementatio
 
     `runner` and `implementation` are the engine's arguments.
     """
-    names = model.architectures
+    known = table(release)["classes"]
+    names = _seeing(model, known) or model.architectures
     if not names:
         model.config.fail("architectures", "the names of the model's classes", None, hint=HAND_WRITTEN)
-    known = table(release)["classes"]
     asked = _runner(names, known) if runner == "auto" else runner
     if implementation == "transformers":
         if not model.config.by_transformers:
@@ -103,6 +103,18 @@ def architecture(model: Model, release: str, runner: str = "auto", implementatio
     if _runs_through(names[0]):
         return _transformers(model, names[0], asked)
     raise _unknown(model, names[0], release)
+
+
+def _seeing(model: Model, known: Mapping[str, Any]) -> list[str]:
+    """The class that a model with eyes is taken for, whose file names the class of its language model alone."""
+    config = model.config
+    if list(model.architectures) == [DEEPSEEK] and config.count("vision_n_layers", 0, least=0):
+        return [DEEPSEEK_SEEING] if DEEPSEEK_SEEING in known else []
+    return [MIMO_SEEING] if config.model_type.startswith("mimo_v2") and config.mapping("vision_config").is_there else []
+
+
+DEEPSEEK, DEEPSEEK_SEEING = "DeepseekV4ForCausalLM", "DeepseekV4ForConditionalGeneration"
+MIMO_SEEING = "MiMoV2OmniForCausalLM"
 
 
 def _made(name: str, registered: str, entry: Mapping[str, Any], runner: str) -> Architecture:

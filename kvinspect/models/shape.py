@@ -14,7 +14,7 @@ LENGTH_KEYS = ("max_position_embeddings", "n_positions", "max_seq_len", "seq_len
 
 LATENT_TYPES = frozenset({
     "axk1", "deepseek_v2", "deepseek_v3", "deepseek_v32", "deepseek_v4", "deepseek_mtp", "k3_dspark", "glm_moe_dsa",
-    "glm4_moe_lite", "glm4_moe_lite_mtp", "kimi_k2", "kimi_linear", "longcat_flash", "longcat_flash_ngram",
+    "glm4_moe_lite", "glm4_moe_lite_mtp", "hy_v4", "kimi_k2", "kimi_linear", "longcat_flash", "longcat_flash_ngram",
     "pangu_ultra_moe", "pangu_ultra_moe_mtp", "bailing_hybrid", "bailing_hybrid_mtp",
 })  # fmt: skip
 """Model types whose attention is MLA where they have a latent size (`is_deepseek_mla`)."""

@@ -178,7 +178,7 @@ class _Maker(NamedTuple):
         role = fields.pop("cache_role", None)
         latent = class_of(layer.kind).latent
         if latent:
-            fields["marks"] = self._marked((("cache_role", role), ("max_tp_shards", 1)))
+            fields["marks"] = self._marked((("cache_role", role), ("max_tp_shards", fields.pop("max_tp_shards", 1))))
         rows = fields.pop("state_content_bytes", None)
         given = {
             "block_size": self.blocks.block_size,

@@ -8,12 +8,19 @@ from kvinspect.models.here import Here
 from kvinspect.models.layers import Attention, Layer
 from kvinspect.models.states import Delta, States
 
-TEXT = ("Qwen3NextForCausalLM", "Qwen3_5ForCausalLM", "Qwen3_5MoeForCausalLM", "OlmoHybridForCausalLM")
+TEXT = (
+    "Qwen4ExpForCausalLM",
+    "Qwen3NextForCausalLM",
+    "Qwen3_5ForCausalLM",
+    "Qwen3_5MoeForCausalLM",
+    "OlmoHybridForCausalLM",
+)
 SEEING = (
     "Qwen3_5ForConditionalGeneration", "Qwen3_5MoeForConditionalGeneration", "InternS2PreviewForConditionalGeneration",
     "MiniCPMV4_6ForConditionalGeneration", "MiniCPMV4_7ForConditionalGeneration", "MiniCPMOcrForConditionalGeneration",
-    "ColQwen3_5Model",
+    "ColQwen3_5Model", "Qwen4ExpForConditionalGeneration",
 )  # fmt: skip
+QWEN4 = ("Qwen4ExpForCausalLM", "Qwen4ExpForConditionalGeneration")
 ARCHITECTURES = (*TEXT, *SEEING)
 
 
@@ -22,6 +29,8 @@ def layers(here: Here) -> Iterator[Layer]:
     text, states = here.text, States(here)
     stack = "language_model.model.layers" if here.cls in SEEING else "model.layers"
     size = text.shared_out() if here.cls == "OlmoHybridForCausalLM" else text.head_dim
+    if "indexer_n_heads" in text and here.cls in QWEN4:
+        text.refuse("indexer_n_heads", "kvinspect does not know the caches of this model's sparse attention")
     kinds, may = _kinds(here), here.cls != "OlmoHybridForCausalLM"
     for i, kind in enumerate(kinds[: text.layers]):
         if kind == "linear_attention":

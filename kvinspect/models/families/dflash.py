@@ -4,28 +4,40 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kvinspect.models.fields import Fields
 from kvinspect.models.here import Here
 from kvinspect.models.layers import Attention, Layer
 
 ARCHITECTURES = (
     "DFlashQwen3ForCausalLM", "DFlash2Qwen3ForCausalLM", "Qwen3DSparkForCausalLM", "Qwen3XPressForCausalLM",
-    "LiLiCorrForCausalLM",
+    "LiLiCorrForCausalLM", "DFlashLagunaForCausalLM",
 )  # fmt: skip
 
 
+LAGUNA = "DFlashLagunaForCausalLM"
+"""Its windows limit what is computed; its caches keep all tokens."""
+
+
 def layers(here: Here) -> Iterator[Layer]:
-    """Windows by `layer_types`, or on all layers where `dflash_config` has `use_swa` and no layer has one by its type.
+    """The layers, numbered behind those of the target, or of as many as the draft itself says."""
+    text = here.text
+    first = text.count("target_layer_count", least=0) if here.cls == LAGUNA else here.model.text.layers
+    for i in range(text.layers):
+        name = here.named(f"model.layers.{first + i}.self_attn.attn")
+        window = None if here.cls == LAGUNA else _window(text, i)
+        yield Attention(name, first + i, text.heads, text.kv_heads, text.head_dim, sliding_window=window)
+
+
+def _window(text: Fields, index: int) -> int | None:
+    """By `layer_types`, or of all layers where `dflash_config` has `use_swa` and no layer has a window by its type.
 
     Raises DocumentError for a window without a size.
     """
-    text, first = here.text, here.model.text.layers
-    own = text.mapping("dflash_config")
-    kinds = text.layer_types() or ()
-    everywhere = own.flag("use_swa") and "sliding_attention" not in kinds
-    for i in range(text.layers):
-        sliding = everywhere or (bool(kinds) and kinds[i] == "sliding_attention")
-        window = own.maybe_tokens("swa_window_size") or text.maybe_tokens("sliding_window") if sliding else None
-        if sliding and window is None:
-            text.fail("sliding_window", "the window of the draft's layers", None)
-        name = here.named(f"model.layers.{first + i}.self_attn.attn")
-        yield Attention(name, first + i, text.heads, text.kv_heads, text.head_dim, sliding_window=window)
+    kinds, own = text.layer_types() or (), text.mapping("dflash_config")
+    by_type = kinds[index] == "sliding_attention" if kinds else False
+    if not by_type and not (own.flag("use_swa") and "sliding_attention" not in kinds):
+        return None
+    window = own.maybe_tokens("swa_window_size") or text.maybe_tokens("sliding_window")
+    if window is None:
+        text.fail("sliding_window", "the window of the draft's layers", None)
+    return window

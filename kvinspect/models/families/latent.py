@@ -11,6 +11,7 @@ from kvinspect.models.layers import Attention, Given, Latent, Layer
 EITHER_WAY = (
     "DeepseekForCausalLM", "DeepseekV2ForCausalLM", "DeepseekV3ForCausalLM", "DeepseekV32ForCausalLM",
     "GlmMoeDsaForCausalLM", "MistralLarge3ForCausalLM", "AXK1ForCausalLM", "Glm4MoeLiteForCausalLM",
+    "HYV4ForCausalLM",
 )  # fmt: skip
 """Classes that take MLA where the model type says so, else plain attention over heads made of the latent vector."""
 
@@ -57,7 +58,7 @@ def expanded(here: Here, name: str, number: int) -> Attention:
 def latent(here: Here, prefix: str, number: int, name: str = ".attn") -> Iterator[Layer]:
     """Latent attention, over the tokens that an indexer picks where the configuration has `index_topk`."""
     text = here.text
-    sparse = "index_topk" in text and here.cls in MAY_BE_SPARSE
+    sparse = "index_topk" in text and here.cls in MAY_BE_SPARSE and _may_pick(here, number)
     picks = sparse and has_indexer(text, number)
     if picks:
         yield index_keys(here, f"{prefix}.indexer.k_cache", number)
@@ -69,10 +70,23 @@ def latent(here: Here, prefix: str, number: int, name: str = ".attn") -> Iterato
         sparse=sparse,
         facts={
             "qk_nope_head_dim": text.count("qk_nope_head_dim"),
-            "index_topk": text.count("index_topk") if sparse else None,
+            "index_topk": text.count("index_topk") if sparse or here.cls == "HYV4ForCausalLM" else None,
         },
         picks=picks,
     )
+
+
+def _may_pick(here: Here, layer: int) -> bool:
+    """Whether a layer is sparse; HY V4 tells it of each. Raises DocumentError where HY V4 has such a layer."""
+    if here.cls != "HYV4ForCausalLM":
+        return True
+    kinds = here.text.words("layer_types")
+    if layer < len(kinds) and kinds[layer] in SPARSE_KINDS:
+        here.text.refuse("layer_types", "kvinspect does not know the caches of HY V4's sparse attention")
+    return False
+
+
+SPARSE_KINDS = ("sparse_attention", "sparse", "indexed_attention", "deepseek_sparse_attention")
 
 
 def has_indexer(text: Fields, layer: int) -> bool:

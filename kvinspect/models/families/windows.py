@@ -15,6 +15,7 @@ COHERE = ("CohereForCausalLM", "Cohere2MoeForCausalLM")
 ARCHITECTURES = (
     *SHARED_OUT, "Cohere2MoeForCausalLM", "Exaone4ForCausalLM", "Gemma2ForCausalLM", "Gemma3ForCausalLM", "Gemma3Model",
     "AfmoeForCausalLM", "MellumForCausalLM", "Rnj1ForCausalLM", "MuseGlimmerForCausalLM", "BeamForCausalLM",
+    "FlintForCausalLM",
 )  # fmt: skip
 
 
