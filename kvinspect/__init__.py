@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from kvinspect.api.align import align
-    from kvinspect.api.asking import load
     from kvinspect.api.cg_support import cg_support, cg_support_matrix, cg_support_table
     from kvinspect.api.diff import diff
     from kvinspect.api.doctor import doctor
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from kvinspect.models.answer import SpecsAnswer
     from kvinspect.models.config import Model, load_model
     from kvinspect.planning.answer import PlanAnswer
+    from kvinspect.question.documents import load
 
 __version__ = "0.1.0"
 __all__ = [
@@ -65,7 +65,7 @@ __all__ = [
 
 _HOMES = {
     "align": "api.align",
-    "load": "api.asking",
+    "load": "question.documents",
     "cg_support": "api.cg_support",
     "cg_support_matrix": "api.cg_support",
     "cg_support_table": "api.cg_support",

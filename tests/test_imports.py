@@ -54,6 +54,7 @@ ROOMS = [
     "releases",
     "connectors",
     "models",
+    "question",
     "compare",
     "device",
     "lint",

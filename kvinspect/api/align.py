@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kvinspect.api.asking import Origin, ask, placed
+from kvinspect.api.ask import Origin, ask
 from kvinspect.api.on_device import device_for, made_on
 from kvinspect.document.checked import checked
 from kvinspect.engine.answer import AlignAnswer
 from kvinspect.engine.captured import compare
-from kvinspect.engine.run import align_document
+from kvinspect.question.question import Question, placed
 
 if TYPE_CHECKING:
     from kvinspect.device.read_back import Progress
@@ -39,13 +39,14 @@ def align(
     """
     if num_blocks is not None and (not isinstance(num_blocks, int) or num_blocks < 1):
         raise ValueError(f"num_blocks is a whole number from 1 on, not {num_blocks!r}")
-    asked = ask(document, "kv_cache_config", "align", engine, num_blocks)
+    asked = ask(document, "kv_cache_config", "align", engine).with_blocks(num_blocks)
     chosen, limit = device_for(device, verify)
-
-    def run(blocks: int) -> AlignAnswer:
-        return align_document(asked.document, asked.release, asked.setting._replace(num_blocks=blocks))
-
+    answer = captured(asked)
     with placed(asked.document):
-        answer = run(asked.setting.num_blocks)
-        answer = answer._replace(captured=compare(asked.document, answer))
-        return answer._replace(device=made_on(chosen, limit, answer, run, verify, progress))
+        made = made_on(chosen, limit, answer, lambda blocks: asked.with_blocks(blocks).align, verify, progress)
+    return answer._replace(device=made)
+
+
+def captured(asked: Question) -> AlignAnswer:
+    """The answer, beside what a running engine made of the cache, where the document was captured from one."""
+    return asked.align._replace(captured=compare(asked.document, asked.align))

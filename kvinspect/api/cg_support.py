@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from kvinspect.api.asking import Origin, ask, placed, release_of
+from kvinspect.api.ask import Origin, ask, release_of
 from kvinspect.document.checked import checked
 from kvinspect.engine.cudagraph.answer import CGSupportAnswer, Matrix
 from kvinspect.engine.cudagraph.decide import request_of
 from kvinspect.engine.cudagraph.mode import CUDAGraphMode
 from kvinspect.engine.cudagraph.resolve import Request
-from kvinspect.engine.cudagraph.run import cg_support_document, matrix
+from kvinspect.engine.cudagraph.run import matrix
 from kvinspect.engine.cudagraph.table import BackendTable, backend_table
+from kvinspect.question.question import placed
 
 
 @checked
@@ -19,9 +20,7 @@ def cg_support(document: Origin, *, engine: str | None = None) -> CGSupportAnswe
     `engine` is a release and wins over the document's. Raises DocumentError where the document cannot be used, or names
     a release or backend that nobody knows.
     """
-    asked = ask(document, "kv_cache_config", "cg-support", engine)
-    with placed(asked.document):
-        return cg_support_document(asked.document, asked.release, asked.setting)
+    return ask(document, "kv_cache_config", "cg-support", engine).cg_support
 
 
 @checked

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from kvinspect.api.asking import Origin, ask
+from kvinspect.api.ask import Origin, ask
 from kvinspect.document.checked import checked
 from kvinspect.engine.mm_prefix.answer import MMPrefixAnswer
-from kvinspect.engine.mm_prefix.run import mm_prefix_document
 
 
 @checked
@@ -15,5 +14,4 @@ def mm_prefix(document: Origin, *, engine: str | None = None) -> MMPrefixAnswer:
     `engine` is a release and wins over the document's. Raises DocumentError where the document cannot be used, or names
     a release that nobody knows.
     """
-    asked = ask(document, "multimodal", "mm-prefix", engine)
-    return mm_prefix_document(asked.document, asked.release, asked.setting)
+    return ask(document, "multimodal", "mm-prefix", engine).mm_prefix

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from kvinspect.api.plan_model import ModelPlan
 from kvinspect.document.files import printable, read_bounded, read_standard_input
 from kvinspect.document.limits import MAX_LOG_BYTES
 from kvinspect.document.problem import DocumentError, Mark, Problem
@@ -14,6 +13,7 @@ from kvinspect.engine.refusal import Unknown
 from kvinspect.models.memory import Memory
 from kvinspect.planning.log_comparison import Compared, comparison, memory_range
 from kvinspect.planning.start_up_log import StartUpLog, read_start_up_log
+from kvinspect.question.model import ModelPlan
 from kvinspect.releases import lookup
 
 

@@ -72,14 +72,14 @@ def _by_place(output: str | None) -> Format:
 
 def _beside(files: list[str], how: Format, output: str | None, color: Color) -> None:
     """The documents under the shipped catalogue and under what the installed vLLM answers."""
-    from kvinspect.api.beside import beside
+    from kvinspect.api.doctor import with_installed
     from kvinspect.document.problem import DocumentError
     from kvinspect.report.beside import page
 
     answers, codes = [], []
     for name in files:
         try:
-            answers.append(beside(name))
+            answers.append(with_installed(name))
         except DocumentError as error:
             print_problems(error.errors)
             codes.append(INPUT)

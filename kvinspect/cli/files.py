@@ -28,7 +28,7 @@ def answers_of(names: list[str], key: str, ask: Callable[[Document], Answer]) ->
 
     What is wrong with a document is printed, and the others are still asked; so is that there was none at all.
     """
-    from kvinspect.api.asking import document_of, is_model_folder
+    from kvinspect.question.documents import document_of, is_model_folder
 
     answers, codes = [], []
     for found in sources(names, key):

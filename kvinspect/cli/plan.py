@@ -18,12 +18,13 @@ from kvinspect.document.numbers import counted
 from kvinspect.output.safe import Syntax, safe
 
 if TYPE_CHECKING:
-    from kvinspect.api.plan_model import Budget, ModelPlan
-    from kvinspect.api.serve_command import ServeCommand
     from kvinspect.document.document import Document
     from kvinspect.models.memory import Memory
     from kvinspect.planning.answer import NotModelled, PlanAnswer
     from kvinspect.planning.sweep import SweepAnswer
+    from kvinspect.question.command import ServeCommand
+    from kvinspect.question.memory import Budget
+    from kvinspect.question.model import ModelPlan
 
 EXAMPLES = """\b
 Examples:
@@ -116,10 +117,10 @@ def plan(
     With -o FILE.yaml the cache is written as an inspection document for align, cg-support, lint and map.
     Ends with 1 where the engine refuses, 2 where nothing can be said.
     """
-    from kvinspect.api.plan_model import Budget, NoMemory
     from kvinspect.document.problem import DocumentError
     from kvinspect.hardware.gpus import parse_gpus
     from kvinspect.models.hub import NotFound
+    from kvinspect.question.memory import Budget, NoMemory
 
     show = _Show(how or by_ending(output, ENDINGS, Kind.table), output, all_layers, quiet, color, strict)
     try:
@@ -177,16 +178,16 @@ class _Asked(NamedTuple):
 
     def memory(self, arguments: Mapping[str, Any]) -> Memory:
         """The memory for the cache under some arguments."""
-        from kvinspect.api.plan_model import Question, memory_of
+        from kvinspect.question.memory import ServedModel, memory_of
 
         assert self.model is not None
-        question = Question(
+        model = ServedModel(
             self.command.load(),
             self.setting["engine"],
             self.setting["platform"],
             self.setting["device_capability"],
         )
-        return memory_of(self.budget, arguments, self.command.found.folder, question)
+        return memory_of(self.budget, arguments, self.command.found.folder, model)
 
 
 def _asked(
@@ -198,8 +199,8 @@ def _asked(
     like: str | None = None,
 ) -> _Asked:
     """What the words name. Raises ValueError for a flag or a model that nobody knows."""
-    from kvinspect.api.serve_command import read_command
     from kvinspect.models.deployed import device_of, on_gpus
+    from kvinspect.question.command import read_command
 
     command = read_command(unmarked(words), engine, like)
     platform, capability = device_of(budget.gpus, *device)

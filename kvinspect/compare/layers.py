@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from kvinspect.compare.contents import COORDINATES, STATE_COORDINATES, UNSPLIT, BlockContent, Untold
-from kvinspect.compare.side import Layer
+from kvinspect.compare.layer import Layer
 from kvinspect.document.numbers import counted
 from kvinspect.geometry.content import Content, Moved, first_moved, gathered
 from kvinspect.geometry.runs import BlockBytes

@@ -6,22 +6,16 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from kvinspect.document.load import load
 from kvinspect.document.problem import DocumentError, Path, Problem
 from kvinspect.document.source import Source
 from kvinspect.engine.refusal import Refused, Unknown
-from kvinspect.engine.situation import DEFAULT_CAPABILITY
-from kvinspect.lint.planned import planned
-from kvinspect.lint.subject import Planned
-from kvinspect.models.answer import SpecsAnswer, as_served
-from kvinspect.models.arguments import argument, engine_arguments
+from kvinspect.lint.subject import Subject
+from kvinspect.models.answer import SpecsAnswer
 from kvinspect.models.config import Model
-from kvinspect.models.memory import parse_size
-from kvinspect.models.stages import planning_document, stage_of
-from kvinspect.releases.release import Release
-
-PLENTY = 1 << 50
-"""Bytes for the cache where nobody says: nothing is refused for want of memory then."""
+from kvinspect.models.memory import Memory, parse_size
+from kvinspect.question.memory import PLENTY
+from kvinspect.question.model import ModelQuestion, Served
+from kvinspect.question.question import Rules
 
 FLAGS: Mapping[str, tuple[str, ...]] = {
     "backend": ("attention-backend", "attention-config"),
@@ -86,17 +80,12 @@ class ModelFile(NamedTuple):
         return ("architectures", 0) if "architectures" in self.source.value else ()
 
 
-def subjects(file: ModelFile, release: Release) -> tuple[ModelSubject, Planned]:
+def subjects(file: ModelFile, rules: Rules, memory: Memory | None = None) -> tuple[ModelSubject, Subject]:
     """The stages of the model, and the cache that they become. Raises DocumentError where the engine stops before."""
     try:
-        arguments = engine_arguments(file.arguments)
-        model = file.model.overridden(argument(file.arguments, "hf_overrides"))
-        device = (file.platform, file.capability or DEFAULT_CAPABILITY[file.platform])
-        stages = tuple(
-            as_served(stage_of(model, release, release.version, device, arguments, stage))
-            for stage in range(arguments.pipeline_parallel_size)
-        )
-        document = load(planning_document(stages, _memory(file.arguments), file.arguments), file.source.name)
+        served = Served.of(file.model, file.arguments, lambda: rules, file.platform, file.capability)
+        asked = ModelQuestion(served, memory or _memory(file.arguments))
+        return ModelSubject(asked.stages, file.arguments), Subject(asked.cache.about)
     except DocumentError as error:
         raise DocumentError(list(_placed(error.errors, file))) from None
     except Unknown as unknown:
@@ -106,12 +95,11 @@ def subjects(file: ModelFile, release: Release) -> tuple[ModelSubject, Planned]:
     except Refused as refused:
         problem = Problem(file.place(()), message=f"the engine stops: {refused.refusal.text}", kind="refused")
         raise DocumentError(file.source.placed([problem])) from None
-    return ModelSubject(stages, file.arguments), planned(document, release)
 
 
-def _memory(arguments: Mapping[str, Any]) -> int:
+def _memory(arguments: Mapping[str, Any]) -> Memory:
     try:
-        return parse_size(str(arguments["kv_cache_memory_bytes"]))
+        return Memory(parse_size(str(arguments["kv_cache_memory_bytes"])), "given")
     except (KeyError, ValueError):
         return PLENTY
 

@@ -16,20 +16,18 @@ from kvinspect.document.load import from_source
 from kvinspect.document.problem import DocumentError, Path, Problem
 from kvinspect.document.source import Source, because, label_of, read_source
 from kvinspect.engine.refusal import Unknown
-from kvinspect.engine.runners import choose
-from kvinspect.engine.unknown import unknown_names
 from kvinspect.geometry.runs import Intricate
-from kvinspect.lint.kinds import FileKind, kind_of
+from kvinspect.lint.places import places_in
 from kvinspect.lint.problems import as_findings
 from kvinspect.lint.registry import all_rules
 from kvinspect.lint.rule import Found, Kind, Rule
 from kvinspect.lint.serve import ServeSubject
 from kvinspect.lint.settings import Settings
-from kvinspect.lint.subject import Planned, Subject
+from kvinspect.lint.subject import Subject
 from kvinspect.lint.suppress import silenced
-from kvinspect.releases import lookup
+from kvinspect.question.kinds import FileKind, kind_of
+from kvinspect.question.question import Question, Rules
 from kvinspect.releases.data import flags
-from kvinspect.releases.release import Release
 
 
 class FileResult(NamedTuple):
@@ -177,12 +175,9 @@ def _document(source: Source, settings: Settings, engine: str | None) -> Verdict
     if source.repeated:
         raise DocumentError(source.repeated)
     document = _with_defaults(from_source(source), settings)
-    release = _release(document.source, document.model.engine, settings, engine)
-    release = lookup.release(release.key, choose(document, release.version).runner)
-    _refuse_unknown(document, release)
-    subject, place = _subject(document, release)
-    found = list(_checked(subject, "document", source, place))
-    return Verdict(release.version, found, NOT_PLANNED if _lacks_memory(document) else "")
+    asked = Question.of(document, _rules_for(document.source, document.model.engine, settings, engine))
+    found = list(_checked(Subject(asked.about), "document", source, places_in(asked)))
+    return Verdict(asked.release.version, found, NOT_PLANNED if _lacks_memory(document) else "")
 
 
 NOT_PLANNED = "its KV cache is not judged: without available_memory, kv_cache_specs cannot be planned"
@@ -191,16 +186,6 @@ NOT_PLANNED = "its KV cache is not judged: without available_memory, kv_cache_sp
 def _lacks_memory(document: Document) -> bool:
     model = document.model
     return model.kv_cache_config is None and model.kv_cache_specs is not None and model.available_memory is None
-
-
-def _subject(document: Document, release: Release) -> Planned:
-    """The document as rules see it; of a planning document the cache that it becomes."""
-    model = document.model
-    if model.kv_cache_config is None and model.kv_cache_specs is not None and model.available_memory is not None:
-        from kvinspect.lint.planned import planned
-
-        return planned(document, release)
-    return Planned(Subject(document, release), _as_it_stands)
 
 
 def _as_it_stands(path: Path) -> Path:
@@ -217,28 +202,22 @@ def _with_defaults(document: Document, settings: Settings) -> Document:
     return document if model is document.model else document._replace(model=model)
 
 
-def _release(source: Source, written: str | None, settings: Settings, engine: str | None) -> Release:
+def _rules_for(source: Source, written: str | None, settings: Settings, engine: str | None) -> Rules:
     try:
-        _, version, _ = lookup.chosen(engine, written if written is not None else settings.engine)
+        return Rules.of(engine, written if written is not None else settings.engine)
     except Unknown as unknown:
         path = unknown.path if written is not None and engine is None else ()
         raise DocumentError(source.placed([unknown.problem._replace(path=path)])) from None
-    return lookup.release(version)
-
-
-def _refuse_unknown(document: Document, release: Release) -> None:
-    unknown = [name.problem for name in unknown_names(document, release)]
-    if unknown:
-        raise DocumentError(document.source.placed(unknown))
 
 
 def _serve(source: Source, settings: Settings, engine: str | None) -> Verdict:
-    release = _release(source, None, settings, engine)
+    rules = _rules_for(source, None, settings, engine)
+    release = rules.release
     subject = ServeSubject(source, release, flags.read(release.version), source.repeated)
     found = [*_checked(subject, "serve", source), *as_findings(source.placed(subject.unknown_names))]
     if any(finding.severity is Severity.ERROR for finding in found):
         return Verdict(release.version, found, "judged by its flags only: the model is judged once they are right")
-    of_model = _model_of_serve(source, release, settings)
+    of_model = _model_of_serve(source, rules, settings)
     if of_model is None:
         return Verdict(release.version, found, FLAGS_ONLY)
     return Verdict(release.version, [*found, *of_model])
@@ -251,9 +230,9 @@ def _model(source: Source, settings: Settings, engine: str | None) -> Verdict:
     """A model's config.json under the arguments that the engine takes by default."""
     from kvinspect.models.config import load_model
 
-    release = _release(source, None, settings, engine)
+    rules = _rules_for(source, None, settings, engine)
     model = load_model(source.value if source.name == "<mapping>" else source.name)
-    return Verdict(release.version, list(_of_model(source, model, {}, release, settings)))
+    return Verdict(rules.release.version, list(_of_model(source, model, {}, rules, settings)))
 
 
 _JUDGES: Mapping[FileKind, Callable[[Source, Settings, str | None], Verdict]] = {
@@ -264,7 +243,7 @@ _JUDGES: Mapping[FileKind, Callable[[Source, Settings, str | None], Verdict]] = 
 }
 
 
-def _model_of_serve(source: Source, release: Release, settings: Settings) -> list[Finding] | None:
+def _model_of_serve(source: Source, rules: Rules, settings: Settings) -> list[Finding] | None:
     """What comes of the model that a serve file names, None where its config.json is not on this machine.
 
     An input file never makes kvinspect fetch: a name of the Hub is not looked up there.
@@ -274,24 +253,24 @@ def _model_of_serve(source: Source, release: Release, settings: Settings) -> lis
     from kvinspect.models.hub import here
 
     try:
-        arguments = read_file(source, flags.read(release.version))
+        arguments = read_file(source, flags.read(rules.release.version))
         path = here(str(arguments.pop("model", None) or arguments.pop("model_tag", "")), source.name)
         if path is None:
             return None
-        return list(_of_model(source, load_model(path, pathlib.Path(source.name).parent), arguments, release, settings))
+        return list(_of_model(source, load_model(path, pathlib.Path(source.name).parent), arguments, rules, settings))
     except DocumentError as error:
         return list(as_findings(error.errors))
 
 
 def _of_model(
-    source: Source, model: Any, arguments: Mapping[str, Any], release: Release, settings: Settings
+    source: Source, model: Any, arguments: Mapping[str, Any], rules: Rules, settings: Settings
 ) -> Iterator[Finding]:
     from kvinspect.lint.model import ModelFile, subjects
 
     file = ModelFile(source, model, settings.platform or "cuda", settings.device_capability, arguments)
-    about, made = subjects(file, release)
+    about, cache = subjects(file, rules)
     yield from _checked(about, "model", source, file.place)
-    yield from _checked(made.subject, "document", source, file.place)
+    yield from _checked(cache, "document", source, file.place)
 
 
 @cache

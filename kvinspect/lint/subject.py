@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property, lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
-from kvinspect.document.document import Document
 from kvinspect.document.problem import Path
 from kvinspect.engine.answer import TensorAnswer
 from kvinspect.engine.chain import Stages
@@ -15,6 +14,7 @@ from kvinspect.engine.groups import AttentionGroup
 from kvinspect.engine.refusal import Refusal, Refused
 from kvinspect.engine.selection import Ask, Misfit, misfits_of
 from kvinspect.engine.stages import Judged
+from kvinspect.question.question import Question
 from kvinspect.releases.release import Release
 from kvinspect.specs.attention import AttentionSpec
 
@@ -28,17 +28,21 @@ def _misfits(release: Release, name: str, ask: Ask, facts: tuple[tuple[str, Any]
 class Subject:
     """A document under the rules of one release; a step at which the engine refuses leaves the later ones None."""
 
-    def __init__(self, document: Document, release: Release, refusal: Refusal | None = None) -> None:
-        self.document, self.release = document, release
-        self.planner_refusal = refusal
-        """Where the planner stops, before there is a cache."""
-        self.raw: dict[str, Any] = document.source.value
+    def __init__(self, question: Question) -> None:
+        self.question = question
+        self.document, self.release = question.document, question.release
+        self.raw: dict[str, Any] = self.document.source.value
         """The document as it was written."""
 
-    @cached_property
+    @property
+    def planner_refusal(self) -> Refusal | None:
+        """Where the planner stops, before there is a cache."""
+        return self.question.plan.refusal if self.question.can_be_planned else None
+
+    @property
     def stages(self) -> Stages:
         """The stages of the document's cache; those behind a refusal raise it."""
-        return Stages(self.document, self.release)
+        return self.question.cache
 
     @cached_property
     def _refused(self) -> Refusal | None:
@@ -48,7 +52,7 @@ class Subject:
     @property
     def has_cache(self) -> bool:
         """Whether the document describes a KV cache."""
-        return self.document.model.kv_cache_config is not None
+        return self.question.has_cache
 
     @property
     def cache(self) -> Stages | None:
@@ -138,10 +142,3 @@ def _stopped(made: Callable[[], object]) -> Refusal | None:
     except Refused as refused:
         return refused.refusal
     return None
-
-
-class Planned(NamedTuple):
-    """What the rules look at, and where a path of it stands in the file that was linted."""
-
-    subject: Subject
-    place: Callable[[Path], Path]

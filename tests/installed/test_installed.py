@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 import kvinspect
 from kvinspect import installed
-from kvinspect.api.beside import beside
+from kvinspect.api.doctor import with_installed
 from kvinspect.cli.main import program
 from kvinspect.engine import backends
 from kvinspect.releases import lookup
@@ -61,7 +61,7 @@ SPEC = {"kind": "full_attention", "block_size": 16, "num_kv_heads": 8, "head_siz
 
 def test_doctor_finds_nothing_where_both_say_the_same(vllm):
     vllm("0.27.1")
-    found = beside(CONFIG)
+    found = with_installed(CONFIG)
     assert (found.clean, found.engine, found.release, found.commands) == (
         True,
         "0.27.1",

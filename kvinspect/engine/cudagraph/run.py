@@ -30,7 +30,7 @@ def cg_support_document(document: Document, release: EngineRelease, setting: Set
 def cg_support_stages(cache: Stages, setting: Setting) -> CGSupportAnswer:
     """What becomes of the CUDA graph mode of a cache, whose groups may have been built. Raises Unknown likewise."""
     document, release = cache.document, cache.release
-    requested = CUDAGraphMode[document.model.compilation_config.cudagraph_mode or "NONE"]
+    requested = requested_mode(document)
     try:
         decision = decide_in(cache)
     except Refused as refused:
@@ -45,6 +45,11 @@ def cg_support_stages(cache: Stages, setting: Setting) -> CGSupportAnswer:
         open=tuple(_open(cache, decision)),
         advice=advise(Asked(document, release, setting, decision, cache)),
     )
+
+
+def requested_mode(document: Document) -> CUDAGraphMode:
+    """The mode that a document asks for."""
+    return CUDAGraphMode[document.model.compilation_config.cudagraph_mode or "NONE"]
 
 
 def _captured(release: EngineRelease, decision: Decision, cache: Stages) -> tuple[Resolution | None, Captured | None]:

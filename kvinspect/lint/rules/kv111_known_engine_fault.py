@@ -50,7 +50,7 @@ def _release(subject: Subject, version: str) -> Release:
 
 
 def _is_free(subject: Subject, fault_of: Callable[[Subject], Fault | None], other: Release) -> bool:
-    again = Subject(subject.document, other)
+    again = Subject(subject.question.under(other))
     if fault_of(again) or again.refusal:
         return False
     return all(kind[0].sound for kind in again.kinds)

@@ -37,7 +37,7 @@ def check(subject: Subject) -> Iterator[Found]:
     if other is None or not subject.has_cache:
         return
     mine = outcome(subject)
-    its = mine if _alike(subject) else outcome(Subject(subject.document, other))
+    its = mine if _alike(subject) else outcome(Subject(subject.question.under(other)))
     if mine and its and mine.word != its.word:
         choice = choose(subject.document, release.version)
         said = f"model runner {release.runner} of vLLM {release.version} {mine.text}, {other.runner} {its.text}"

@@ -1,41 +1,24 @@
-"""A planning document as rules see it: the cache that the release's planner makes of it, or where the planner stops."""
+"""Where the entries of a cache that was planned stand in the planning document."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from kvinspect.document.document import Document
-from kvinspect.document.load import load
 from kvinspect.document.names import Expander
 from kvinspect.document.problem import Path
-from kvinspect.engine.answer import Setting
-from kvinspect.lint.subject import Planned, Subject
-from kvinspect.planning.inspection import inspection_document
-from kvinspect.planning.run import plan_document
-from kvinspect.releases.release import Release
+from kvinspect.question.question import Question
 
 
-def planned(document: Document, release: Release) -> Planned:
-    """The cache of a planning document, or the document with the planner's refusal."""
-    model = document.model
-    setting = Setting(
-        source=document.source.name,
-        engine=release.version,
-        release=release.version,
-        engine_source="document",
-        model_runner=model.model_runner,
-        platform=model.platform,
-        device_capability=model.device_capability,
-        kv_cache_layout=model.kv_cache_layout,
-        num_blocks=0,
-    )
-    answer = plan_document(document, release, setting)
-    if answer.refusal is not None:
-        written = document.source.value
-        return Planned(Subject(document, release, answer.refusal), lambda path: _kept(path, written))
-    made = load(inspection_document(answer), document.source.name)
-    return Planned(Subject(made, release), _Places(made, document).of)
+def places_in(question: Question) -> Callable[[Path], Path]:
+    """Where an entry of the cache that rules are asked about stands in the document that the question is of."""
+    made, written = question.about, question.document
+    if made is not question:
+        return _Places(made.document, written).of
+    if question.can_be_planned:
+        return lambda path: _kept(path, written.source.value)
+    return lambda path: path
 
 
 def _kept(path: Path, written: Mapping[str, Any]) -> Path:

@@ -8,17 +8,17 @@ from collections.abc import Mapping, Sequence
 from itertools import takewhile
 from typing import Any, NamedTuple
 
-from kvinspect.api.asking import release_of
 from kvinspect.document.document import Document
 from kvinspect.document.files import is_file, is_folder
 from kvinspect.document.load import from_source
 from kvinspect.document.problem import DocumentError, Problem
 from kvinspect.document.source import Source, read_source
-from kvinspect.lint.kinds import kind_of
 from kvinspect.models.command import read_file, read_words
 from kvinspect.models.config import Model, load_model
 from kvinspect.models.given import SOURCE
 from kvinspect.models.hub import Located, located
+from kvinspect.question.kinds import kind_of
+from kvinspect.question.question import Rules, placed
 from kvinspect.releases.data import flags
 from kvinspect.releases.data.flags import Flags
 
@@ -75,7 +75,8 @@ def read_command(words: Sequence[str], engine: str | None, like: str | None = No
     named one's. Raises ValueError for a flag that the release does not have, NotFound
     where the model is not there, DocumentError where a file cannot be read.
     """
-    known = flags.read(release_of(engine)[1].version)
+    with placed(None):
+        known = flags.read(Rules.of(engine).release.version)
     before = list(takewhile(_is_variable, words))
     env = dict(word.split("=", 1) for word in before)
     words = words[len(before) :]

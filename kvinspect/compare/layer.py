@@ -1,22 +1,15 @@
-"""One of the two caches: what align, cg-support and, for a planning document, plan answer about it."""
+"""A layer of one of the two caches, with what is compared of it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from types import MappingProxyType
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from kvinspect.compare.contents import BlockContent, Subject, content_of
-from kvinspect.document.document import Document
 from kvinspect.document.model import ParallelEntry
-from kvinspect.engine.answer import AlignAnswer, LayerAnswer, Setting
+from kvinspect.engine.answer import AlignAnswer, LayerAnswer
 from kvinspect.engine.chain import Stages
-from kvinspect.engine.cudagraph.answer import CGSupportAnswer
-from kvinspect.engine.cudagraph.run import cg_support_stages
-from kvinspect.engine.refusal import Refusal
-from kvinspect.engine.run import align_stages
-from kvinspect.planning.answer import PlanAnswer
-from kvinspect.releases.release import Release
+from kvinspect.question.question import Question
 from kvinspect.specs.attention import AttentionSpec
 from kvinspect.specs.kinds import LayerSpec
 from kvinspect.specs.mamba import MambaSpec
@@ -26,7 +19,7 @@ FNUZ = ("rocm", "9.4")
 
 
 class Layer(NamedTuple):
-    """A layer of a side."""
+    """A layer of a cache."""
 
     answer: LayerAnswer
     subject: Subject | None
@@ -72,31 +65,10 @@ class Layer(NamedTuple):
         return {"block_size": self.spec.block_size, "format": self.format, **row}
 
 
-class Side(NamedTuple):
-    """A document under the rules of a release, with its answers."""
-
-    setting: Setting
-    aligned: AlignAnswer | None = None
-    graphs: CGSupportAnswer | None = None
-    plan: PlanAnswer | None = None
-    layers: Mapping[str, Layer] = MappingProxyType({})
-
-    @property
-    def refusal(self) -> Refusal | None:
-        """What stops the engine."""
-        if self.plan is not None and self.plan.refusal is not None:
-            return self.plan.refusal
-        return self.aligned.refusal if self.aligned else None
-
-
-def side_of(document: Document, release: Release, setting: Setting, plan: PlanAnswer | None = None) -> Side:
-    """The answers for a document that has a KV cache. Raises Unknown for a name that nobody knows."""
-    cache = Stages(document, release, setting.num_blocks)
-    aligned, graphs = align_stages(cache, setting), cg_support_stages(cache, setting)
-    if not aligned.layers:
-        return Side(aligned.setting, aligned, graphs, plan)
-    layers = {layer.name: layer for layer in _layers(cache, aligned)}
-    return Side(aligned.setting, aligned, graphs, plan, layers)
+def layers_of(question: Question) -> dict[str, Layer]:
+    """Name → what is compared of a layer; {} where there is no cache, or the engine refuses it."""
+    about = question.about
+    return {layer.name: layer for layer in _layers(about.cache, about.align)} if about.align.layers else {}
 
 
 def _layers(cache: Stages, aligned: AlignAnswer) -> Iterator[Layer]:

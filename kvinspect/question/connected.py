@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple
 
 from kvinspect.connectors.offloading import Offloaded, check_hashes, offloaded
 from kvinspect.connectors.transfer import Transfer
@@ -11,32 +11,31 @@ from kvinspect.engine.refusal import Refused
 from kvinspect.models.answer import SpecsAnswer
 from kvinspect.planning.answer import PlanAnswer
 from kvinspect.planning.prefixes import PrefixBlocks, prefix_blocks
-
-Planner = Callable[[Mapping[str, Any]], PlanAnswer]
+from kvinspect.question.question import Question
 
 
 class Connected(NamedTuple):
-    """A plan with the blocks of its prefix cache, and what of it the memory of the host holds."""
+    """The question about a cache and its plan, the blocks of its prefix cache, and what the host's memory holds."""
 
+    question: Question
     plan: PlanAnswer
     prefixes: PrefixBlocks | None = None
     offloaded: Offloaded | None = None
 
 
-def connected(
-    document: Mapping[str, Any], planner: Planner, transfer: Transfer | None, stages: Sequence[SpecsAnswer]
-) -> Connected:
-    """The plan of a document in the layout that the connector requires, as far as the backends read it.
+def connected(ask: Callable[[str | None], Question], transfer: Transfer | None, stage: SpecsAnswer) -> Connected:
+    """The plan of what is asked in the layout that the connector requires, as far as the backends read it.
 
-    Raises DocumentError for a configuration of the connector with which the engine would not start.
+    `ask` is the question in a layout. Raises DocumentError for a configuration of the connector with which the engine
+    would not start.
     """
-    answer = planner(document)
-    layout = transfer.layout(stages[0].setting.shape.is_mla) if transfer else None
-    if layout and "kv_cache_layout" not in document and _reads(answer, layout):
-        answer = planner({**document, "kv_cache_layout": layout})
-    if answer.refusal is not None or not answer.workers:
-        return Connected(answer)
-    return _blocks(answer, transfer, stages[0])
+    question = ask(None)
+    layout = transfer.layout(stage.setting.shape.is_mla) if transfer else None
+    if layout and question.document.model.kv_cache_layout is None and _reads(question.start, layout):
+        question = ask(layout)
+    if question.start.refusal is not None or not question.start.workers:
+        return Connected(question, question.start)
+    return _blocks(question, transfer, stage)
 
 
 def _reads(answer: PlanAnswer, layout: str) -> bool:
@@ -48,7 +47,8 @@ def _reads(answer: PlanAnswer, layout: str) -> bool:
     )
 
 
-def _blocks(answer: PlanAnswer, transfer: Transfer | None, stage: SpecsAnswer) -> Connected:
+def _blocks(question: Question, transfer: Transfer | None, stage: SpecsAnswer) -> Connected:
+    answer = question.start
     setting, worker = stage.setting, answer.workers[0]
     arguments, rules = setting.arguments, setting.rules
     hashes = setting.prefix_caching or transfer is not None
@@ -57,9 +57,9 @@ def _blocks(answer: PlanAnswer, transfer: Transfer | None, stage: SpecsAnswer) -
     try:
         check_hashes(transfer, found.groups, found.hashed)
     except Refused as refused:
-        return Connected(answer._replace(refusal=refused.refusal.within("connector")))
+        return Connected(question, answer._replace(refusal=refused.refusal.within("connector")))
     ranks = arguments.tensor_parallel_size * arguments.pipeline_parallel_size
     shared = setting.shape.is_mla and len(worker.groups) == 1 and arguments.pipeline_parallel_size == shards == 1
     together = rules.ranks_offload_together
     kept = offloaded(transfer, found.groups, worker.bytes_per_block, 1 if shared and together else ranks, together)
-    return Connected(answer, found if setting.prefix_caching else None, kept)
+    return Connected(question, answer, found if setting.prefix_caching else None, kept)

@@ -1,0 +1,108 @@
+"""How much memory there is for the cache, from what a call says about it."""
+
+from __future__ import annotations
+
+import pathlib
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from kvinspect.hardware.gpus import Gpus
+from kvinspect.models.arguments import argument, engine_arguments
+from kvinspect.models.config import Model
+from kvinspect.models.memory import DEFAULT_UTILISATION, Memory, estimated, parse_memory, parse_size, parse_utilisation
+from kvinspect.models.weights import Weights, weights_of
+from kvinspect.question.question import Rules
+
+RANKS = ("tensor_parallel_size", "pipeline_parallel_size")
+"""Arguments among whose ranks weights are divided."""
+
+PLENTY = Memory(1 << 50, "not asked for: nothing is refused for want of it", exact=False)
+"""Memory where nobody says how much there is, and the answer does not hang on it."""
+
+
+class NoMemory(ValueError):
+    """Nobody said how much memory there is for the cache."""
+
+
+class Budget(NamedTuple):
+    """What a call says about memory; sizes as people write them, None where it says nothing."""
+
+    available: str | None = None
+    gpu: str | None = None
+    weights: str | None = None
+    gpus: Gpus | None = None
+
+    @property
+    def size(self) -> int | None:
+        """Bytes of a GPU: those that are given, else those of the GPU that is named."""
+        if self.gpu is not None:
+            return parse_memory(self.gpu)
+        return None if self.gpus is None else self.gpus.gpu.memory
+
+    @property
+    def name(self) -> str:
+        """The name of the GPU, empty where none is given."""
+        return "" if self.gpus is None else self.gpus.gpu.name
+
+
+class ServedModel(NamedTuple):
+    """A model in a setting, which an estimate of its memory asks about."""
+
+    model: Model
+    engine: str | None = None
+    platform: str = "cuda"
+    capability: str | None = None
+
+
+def memory_of(
+    budget: Budget, arguments: Mapping[str, Any], folder: pathlib.Path | None, model: ServedModel | None = None
+) -> Memory:
+    """Bytes for the cache of one worker. Raises NoMemory where nothing says how much, ValueError for no size."""
+    written = arguments.get("kv_cache_memory_bytes")
+    exact = None if written is None else parse_size(str(written))
+    exact = exact if budget.available is None else parse_memory(budget.available)
+    if exact is not None:
+        return Memory(exact, "given", gpu=budget.size, gpu_name=budget.name)
+    if budget.size is not None:
+        return _estimate(budget, arguments, folder, model)
+    if arguments.get("num_gpu_blocks_override") is not None:
+        return Memory(0, "not asked for: the number of blocks is given")
+    raise NoMemory(
+        "how much memory is there for the cache? Give --available-kv-cache-memory 12.57GiB (the start-up log says it), "
+        "--kv-cache-memory-bytes, or --gpu H100 or --gpu-memory 80GiB for an estimate"
+    )
+
+
+def _estimate(
+    budget: Budget, arguments: Mapping[str, Any], folder: pathlib.Path | None, model: ServedModel | None
+) -> Memory:
+    assert budget.size is not None
+    if budget.weights is not None:
+        weights: Weights | None = Weights(parse_memory(budget.weights), "as given")
+    else:
+        weights = weights_of(folder) if folder else None
+    utilisation = arguments.get("gpu_memory_utilization")
+    share = DEFAULT_UTILISATION if utilisation is None else parse_utilisation(utilisation)
+    if model is not None:
+        return _of_model(budget, arguments, model, share, weights)
+    if weights is None:
+        raise NoMemory(
+            "an estimate needs the weights: give --weights and their size (two bytes a parameter of bfloat16, so 16GB "
+            "for 8B), or a folder with safetensors files"
+        )
+    ranks = engine_arguments({name: arguments[name] for name in RANKS if arguments.get(name) is not None})
+    number = ranks.tensor_parallel_size * ranks.pipeline_parallel_size
+    return estimated(budget.size, share, weights, number)._replace(gpu_name=budget.name)
+
+
+def _of_model(
+    budget: Budget, arguments: Mapping[str, Any], model: ServedModel, utilisation: float, weights: Weights | None
+) -> Memory:
+    from kvinspect.models.estimate import Device, estimated_memory
+
+    assert budget.size is not None
+    unified = budget.gpus is not None and budget.gpus.gpu.unified
+    device = Device(budget.size, budget.name, model.platform, model.capability, unified)
+    rules = Rules.of(model.engine).release.models
+    loaded = model.model.overridden(argument(arguments, "hf_overrides"))
+    return estimated_memory(loaded.values, device, utilisation, engine_arguments(arguments), rules, weights, arguments)

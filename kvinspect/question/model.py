@@ -1,0 +1,244 @@
+"""A model under engine arguments and a release's rules: its specs, its plan, and the question about its cache."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from kvinspect.connectors.offloading import Offloaded
+from kvinspect.connectors.transfer import Transfer, transfer_of
+from kvinspect.document.load import load
+from kvinspect.document.numbers import counted
+from kvinspect.document.problem import DocumentError, Problem, nearest
+from kvinspect.engine.refusal import Refused, Unknown
+from kvinspect.engine.situation import DEFAULT_CAPABILITY
+from kvinspect.models.answer import SpecsAnswer, as_served, scheduler_defaults
+from kvinspect.models.arguments import EngineArguments, argument, engine_arguments
+from kvinspect.models.config import Model
+from kvinspect.models.duties import environment, not_modelled
+from kvinspect.models.given import SOURCE
+from kvinspect.models.memory import Memory
+from kvinspect.models.stages import planning_document, stage_of
+from kvinspect.planning.answer import BackendChoice, ModelOrigin, NotModelled, PlanAnswer
+from kvinspect.planning.prefixes import PrefixBlocks
+from kvinspect.question.connected import Connected, connected
+from kvinspect.question.question import Question, Rules
+from kvinspect.releases import lookup
+
+
+class ModelPlan(NamedTuple):
+    """What the engine makes of a model: the specs of each pipeline stage, the memory for them, and the plan."""
+
+    stages: tuple[SpecsAnswer, ...]
+    memory: Memory
+    plan: PlanAnswer
+    source: str = ""
+    """Where the config.json is from, where it is no file that was named."""
+    prefixes: PrefixBlocks | None = None
+    """The blocks by which prefixes are found again, None where they are not."""
+    offloaded: Offloaded | None = None
+    """What the memory of the host holds, None where nothing is offloaded."""
+    ends: tuple[PlanAnswer, PlanAnswer] | None = None
+    """The plans at both ends of an estimate's band."""
+
+    @property
+    def fit(self) -> str:
+        """`fits`, `tight` or `does not fit`, of an estimate with a band; empty where the memory is given."""
+        if self.ends is None:
+            return ""
+        low, high = self.ends
+        return "fits" if low.clean else "tight" if high.clean else "does not fit"
+
+    @property
+    def requests(self) -> tuple[float, float] | None:
+        """Requests of the greatest length at once, at both ends of the band; None where not even one fits."""
+        if self.ends is None or self.ends[1].capacity is None:
+            return None
+        low, _high = self.ends
+        return (low.capacity.max_concurrency if low.capacity else 0.0, self.ends[1].capacity.max_concurrency)
+
+    @property
+    def clean(self) -> bool:
+        """Whether the engine would start."""
+        return self.plan.clean
+
+    @property
+    def origin(self) -> ModelOrigin:
+        """The model in a few words, and why its layers have the backends that they have."""
+        setting = self.stages[0].setting
+        arguments = setting.arguments
+        sizes = {
+            "TP": arguments.tensor_parallel_size,
+            "PP": arguments.pipeline_parallel_size,
+            "DCP": arguments.decode_context_parallel_size,
+        }
+        ranks = [f"{name} {size}" for name, size in sizes.items() if size > 1]
+        seen = dict.fromkeys(layer.backend for stage in self.stages for layer in stage.layers)
+        backends = [
+            BackendChoice(one.backend, one.why, tuple((other.backend, other.reasons) for other in one.passed_over))
+            for one in seen
+        ]
+        batched, seqs = scheduler_defaults(setting)
+        batch = f"batches of {counted(batched, 'token', ',')} and {counted(seqs, 'sequence', ',')}"
+        facts = (setting.architecture.name, setting.dtype, f"cache {setting.cache_dtype}", *ranks, batch)
+        steps = dict.fromkeys(step for stage in self.stages for step in stage.specs.blocks.steps)
+        steps.update(dict.fromkeys(self._notes()))
+        return ModelOrigin(facts, self.memory.how, tuple(backends), tuple(steps), self.source, self._verdict())
+
+    def _verdict(self) -> str:
+        """Whether the longest request fits, in words."""
+        if not self.fit:
+            return ""
+        tokens = counted(self.plan.deployment.max_model_len, "token", ",")
+        if self.requests is None:
+            return f"{self.fit}: not one request of {tokens}, by the estimate"
+        low, high = self.requests
+        return f"{self.fit}: {low:.1f} to {high:.1f} requests of {tokens} at once, by the estimate"
+
+    def _notes(self) -> Iterator[str]:
+        """What follows for prefixes and offloading, in sentences."""
+        prefixes, kept = self.prefixes, self.offloaded
+        if prefixes is not None and prefixes.hits > max(prefixes.groups, default=prefixes.hits):
+            size = counted(prefixes.hits, "token", ",")
+            yield f"prefixes are found again in steps of {size}, so a prompt that is not longer never hits"
+        if kept is not None:
+            yield f"{kept.connector} holds {counted(kept.blocks, 'block', ',')} in the memory of the host"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The plan as JSON, with the memory's origin and the specs."""
+        found = [stage.to_dict() for stage in self.stages]
+        more = {
+            "prefix_caching": self.prefixes.to_dict() if self.prefixes else None,
+            "offloading": self.offloaded.to_dict() if self.offloaded else None,
+        }
+        source = {"model_source": self.source} if self.source else {}
+        if self.fit:
+            source.update(fit=self.fit)
+        return {**self.plan.to_dict(), **source, **more, "memory": self.memory.to_dict(), "stages": found}
+
+
+class Served(NamedTuple):
+    """A model as it is to be served: what the engine is told, on which platform, under whose rules."""
+
+    model: Model
+    written: Mapping[str, Any]
+    """The arguments as the user wrote them."""
+    arguments: EngineArguments
+    rules: Rules
+    platform: str = "cuda"
+    capability: str | float | None = None
+    variables: Mapping[str, str] = {}
+    """vLLM's environment variables, as far as they count."""
+    transfer: Transfer | None = None
+    """What a KV connector or offloading asks of the cache."""
+
+    @classmethod
+    def of(
+        cls,
+        model: Model,
+        given: Mapping[str, Any] | EngineArguments | None,
+        rules: Callable[[], Rules],
+        platform: str = "cuda",
+        capability: str | float | None = None,
+    ) -> Served:
+        """The model with what `--hf-overrides` makes of it. Raises DocumentError for arguments that vLLM lacks."""
+        written = given if isinstance(given, Mapping) else {}
+        overridden = model.overridden(argument(written, "hf_overrides"))
+        return cls(overridden, written, engine_arguments(given), rules(), platform, capability)
+
+    def within(self, env: Mapping[str, str]) -> Served:
+        """The same with environment variables and a KV connector."""
+        version = lookup.number(self.rules.version)
+        variables = environment(env, version)
+        transfer = transfer_of(self.written, variables, version)
+        name = transfer.name if transfer else None
+        arguments = replace(self.arguments, kv_connector=name, env=tuple(sorted(variables.items())))
+        return self._replace(arguments=arguments, variables=variables, transfer=transfer)
+
+    def stage(self, number: int) -> SpecsAnswer:
+        """The specs of a pipeline stage. Raises Unknown or Refused, DocumentError for what cannot be used."""
+        device = (self.platform, capability_of(self.platform, self.capability))
+        return stage_of(self.model, self.rules.release, self.rules.called, device, self.arguments, number)
+
+    def stages(self, memory: Memory) -> tuple[SpecsAnswer, ...]:
+        """All stages, with the batches that `vllm serve` takes on the GPU that has the memory. Raises as `stage`."""
+        gpu = (memory.gpu, memory.gpu_name)
+        return tuple(as_served(self.stage(i), *gpu) for i in range(self.arguments.pipeline_parallel_size))
+
+
+class ModelQuestion:
+    """What is asked about a model that is to be served with some memory for its cache."""
+
+    def __init__(self, served: Served, memory: Memory) -> None:
+        self.served, self.memory = served, memory
+
+    @cached_property
+    def stages(self) -> tuple[SpecsAnswer, ...]:
+        """The specs of each pipeline stage. Raises DocumentError, Unknown or Refused as `Served.stage`."""
+        return self.served.stages(self.memory)
+
+    def _asked(self, size: int, layout: str | None) -> Question:
+        """The question about the cache in so many bytes, in a layout where one is required."""
+        served = self.served
+        document = planning_document(self.stages, size, served.written, served.transfer)
+        if layout is not None:
+            document.setdefault("kv_cache_layout", layout)
+        return Question.of(load(document, served.model.name), served.rules)
+
+    def _at(self, size: int) -> Connected:
+        """The plan with so many bytes, in the layout that a KV connector requires."""
+        return connected(lambda layout: self._asked(size, layout), self.served.transfer, self.stages[0])
+
+    @cached_property
+    def _connected(self) -> Connected:
+        return self._at(self.memory.size)
+
+    @property
+    def cache(self) -> Question:
+        """The question about the cache that the model gets, in the layout that its KV connector requires."""
+        return self._connected.question
+
+    @cached_property
+    def plan(self) -> ModelPlan:
+        """The plan, with where everything in it comes from and what is left out of it."""
+        served, found = self.served, self._connected
+        version = lookup.number(served.rules.version)
+        left_out = not_modelled(served.written, served.variables, version, self.memory.how != "given")
+        drafts = dict.fromkeys(stage.specs.left_out for stage in self.stages if stage.specs.left_out)
+        noted = (*(NotModelled("--speculative-config", what, True) for what in drafts), *left_out)
+        plan, band = found.plan._replace(not_modelled=noted), self.memory.band
+        ends = (self._at(band.low).plan, self._at(band.high).plan) if band else None
+        return ModelPlan(self.stages, self.memory, plan, prefixes=found.prefixes, offloaded=found.offloaded, ends=ends)
+
+
+@contextmanager
+def spoken(model: Model) -> Iterator[None]:
+    """What nobody knows, or stops the engine before it has layers, as an error of the arguments or of the model."""
+    try:
+        yield
+    except Unknown as unknown:
+        raise DocumentError([unknown.problem._replace(source=SOURCE)]) from None
+    except Refused as refused:
+        problem = Problem((), message=f"the engine stops: {refused.refusal.text}", source=model.name, kind="refused")
+        raise DocumentError([problem]) from None
+
+
+def capability_of(platform: str, given: str | float | None) -> str | None:
+    """The compute capability as `major.minor`. Raises DocumentError for a platform or capability that is none."""
+    if platform not in DEFAULT_CAPABILITY:
+        near = nearest(str(platform), DEFAULT_CAPABILITY)
+        expected = "one of " + ", ".join(DEFAULT_CAPABILITY)
+        raise DocumentError(
+            [Problem(("platform",), expected=expected, found=f'"{platform}"', nearest=near, source=SOURCE)]
+        )
+    if given is None:
+        return DEFAULT_CAPABILITY[platform]
+    text = f"{given:.1f}" if isinstance(given, (int, float)) and not isinstance(given, bool) else str(given)
+    major, _, minor = text.partition(".")
+    if not (major.isdigit() and len(major) <= 2 and minor.isdigit() and len(minor) == 1):
+        expected = "a compute capability such as 9.0"
+        raise DocumentError([Problem(("device_capability",), expected=expected, found=f'"{given}"', source=SOURCE)])
+    return text

@@ -1,0 +1,201 @@
+"""A document under the rules of a release, and its answers, each worked out when it is first asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+from kvinspect.document.document import Document
+from kvinspect.document.problem import DocumentError, Problem
+from kvinspect.engine.answer import AlignAnswer, Setting
+from kvinspect.engine.chain import Stages
+from kvinspect.engine.refusal import Unknown
+from kvinspect.engine.run import align_stages
+from kvinspect.engine.runners import Choice, choose
+from kvinspect.engine.situation import DEFAULT_CAPABILITY
+from kvinspect.engine.unknown import unknown_names
+from kvinspect.geometry.runs import Intricate
+from kvinspect.releases import lookup
+from kvinspect.releases.release import Release
+from kvinspect.specs.mamba import MambaSpec
+
+if TYPE_CHECKING:
+    from kvinspect.engine.cudagraph.answer import CGSupportAnswer
+    from kvinspect.engine.mm_prefix.answer import MMPrefixAnswer
+    from kvinspect.planning.answer import PlanAnswer
+
+
+class Rules(NamedTuple):
+    """Whose rules apply: what the release is called, its version, and who says so."""
+
+    called: str
+    version: str
+    why: str
+
+    @classmethod
+    def of(cls, engine: str | None, written: str | None = None) -> Rules:
+        """The rules of the release that a call names, else of the one that was written, else the newest.
+
+        Raises Unknown, at the path of a document's `engine` where that was taken.
+        """
+        return cls(*lookup.chosen(engine, written))
+
+    @property
+    def release(self) -> Release:
+        """The release with its newer model runner. Raises Unknown where the installed vLLM cannot be asked."""
+        return lookup.release(self.version)
+
+
+class Question:
+    """A document under a release's rules. No answer is worked out twice, nor before somebody asks for it.
+
+    A planning document is planned, and what else is asked is asked about the cache that its plan makes (`about`).
+    Answers raise DocumentError for what nobody knows, with its place in the document.
+    """
+
+    def __init__(self, document: Document, release: Release, setting: Setting) -> None:
+        self.document, self.release, self.setting = document, release, setting
+
+    @classmethod
+    def of(cls, document: Document, rules: Rules) -> Question:
+        """The question of a document with the model runner that it says, or that the release picks for its model.
+
+        Raises Unknown for a release that cannot be asked, DocumentError for names that the release does not know.
+        """
+        runner = choose(document, lookup.number(rules.version))
+        release = lookup.release(rules.version, runner.runner)
+        unknown = [name.problem for name in unknown_names(document, release)]
+        if unknown:
+            raise DocumentError(document.source.placed(unknown))
+        return cls(document, release, _setting(document, rules, runner))
+
+    def with_blocks(self, num_blocks: int | None) -> Question:
+        """The question with another number of blocks in the cache; None leaves it at its own."""
+        if num_blocks is None:
+            return self
+        about = self.about
+        return Question(about.document, self.release, about.setting._replace(num_blocks=num_blocks))
+
+    def under(self, release: Release) -> Question:
+        """The same document under another release, whose setting is nobody's."""
+        return Question(self.document, release, self.setting)
+
+    @property
+    def has_cache(self) -> bool:
+        """Whether the document describes a KV cache, rather than what one is planned from."""
+        return self.document.model.kv_cache_config is not None
+
+    @property
+    def can_be_planned(self) -> bool:
+        """Whether the document says what a cache is planned from, and has none."""
+        model = self.document.model
+        return not self.has_cache and model.kv_cache_specs is not None and model.available_memory is not None
+
+    @cached_property
+    def plan(self) -> PlanAnswer:
+        """What the planner makes of a planning document; what the engine would refuse is an answer."""
+        from kvinspect.planning.run import plan_document
+
+        with placed(self.document):
+            return plan_document(self.document, self.release, self.setting)
+
+    @cached_property
+    def start(self) -> PlanAnswer:
+        """The plan, refused where the blocks of states are too few for the sequences whose graphs are captured.
+
+        Of a document that names no backends nothing can be said of graphs.
+        """
+        worker = self.plan.workers[0] if self.plan.starts and self.plan.workers else None
+        if worker is None or not any(isinstance(group.first_spec, MambaSpec) for group in worker.groups):
+            return self.plan
+        try:
+            error = self.cg_support.running.error
+        except DocumentError:
+            return self.plan
+        if error is None or error.kind != "state-blocks":
+            return self.plan
+        return self.plan._replace(refusal=error.within("graphs")._replace(path=(), where=""))
+
+    @cached_property
+    def about(self) -> Question:
+        """The question about the cache: this one, or where a plan has to make the cache first, of what it makes."""
+        if self.has_cache or not self.can_be_planned or not self.plan.starts or not self.plan.groups:
+            return self
+        from kvinspect.question.planned import cache_of
+
+        document = cache_of(self.plan, self.document)
+        return Question(document, self.release, self.setting._replace(num_blocks=document.num_blocks))
+
+    @cached_property
+    def cache(self) -> Stages:
+        """The stages of the cache; those behind a refusal raise it."""
+        return Stages(self.document, self.release, self.setting.num_blocks)
+
+    @cached_property
+    def align(self) -> AlignAnswer:
+        """The views of the cache and what the alignment decides; a planner's refusal comes before any."""
+        if self.about is not self:
+            return self.about.align
+        if not self.has_cache:
+            return AlignAnswer(self.setting, refusal=self.plan.refusal)
+        with placed(self.document):
+            return align_stages(self.cache, self.setting)
+
+    @cached_property
+    def cg_support(self) -> CGSupportAnswer:
+        """How far backends let CUDA graphs go; a planner's refusal comes before that."""
+        from kvinspect.engine.cudagraph.answer import CGSupportAnswer
+        from kvinspect.engine.cudagraph.run import cg_support_stages, requested_mode
+
+        if self.about is not self:
+            return self.about.cg_support
+        if self.can_be_planned and self.plan.refusal is not None:
+            return CGSupportAnswer(self.setting, requested_mode(self.document), refusal=self.plan.refusal)
+        with placed(self.document):
+            return cg_support_stages(self.cache, self.setting)
+
+    @cached_property
+    def mm_prefix(self) -> MMPrefixAnswer:
+        """The spans of multimodal tokens that attend both ways."""
+        from kvinspect.engine.mm_prefix.run import mm_prefix_document
+
+        return mm_prefix_document(self.document, self.release, self.setting)
+
+
+@contextmanager
+def placed(document: Document | None) -> Iterator[None]:
+    """What nobody knows as an error with its place in the document, or at the word that the caller gave."""
+    try:
+        yield
+    except Unknown as unknown:
+        raise _error(document, unknown) from None
+    except Intricate as intricate:
+        assert document is not None
+        problem = Problem(("kv_cache_config",), message=f"cannot be judged: {intricate}", kind="intricate")
+        raise document.error(problem) from None
+
+
+def _setting(document: Document, rules: Rules, runner: Choice) -> Setting:
+    model = document.model
+    return Setting(
+        source=document.source.name,
+        engine=rules.called,
+        release=rules.version,
+        engine_source=rules.why,
+        model_runner=runner.runner,
+        model_runner_source=runner.source,
+        model_runner_why=runner.why,
+        platform=model.platform,
+        device_capability=model.device_capability or DEFAULT_CAPABILITY[model.platform],
+        kv_cache_layout=model.kv_cache_layout,
+        num_blocks=document.num_blocks,
+    )
+
+
+def _error(document: Document | None, unknown: Unknown) -> DocumentError:
+    problem = unknown.problem
+    if document is not None and unknown.path:
+        return document.error(problem)
+    return DocumentError([problem._replace(source="backend" if unknown.kind == "unknown-backend" else "engine")])
