@@ -205,8 +205,11 @@ def _overlap(setting: Setting) -> bool:
 
 
 def hybrid_manager_is_off(setting: Setting) -> bool:
-    """Whether all layers are managed alike; chunks of attention with a draft that reads hidden states need it."""
+    """Whether all layers are managed alike; chunks of attention need it with a draft that reads hidden states, or where
+    a variable says so.
+    """
     wanted = setting.arguments.disable_hybrid_kv_cache_manager
     drafts = setting.arguments.speculative_method in ("eagle", "eagle3", "mtp", "dflash", "dspark")
+    drafts = drafts or setting.arguments.is_off("VLLM_ALLOW_CHUNKED_LOCAL_ATTN_WITH_HYBRID_KV_CACHE")
     needed = drafts and setting.shape.attention_chunk_size is not None
     return needed if wanted is None else wanted

@@ -66,6 +66,14 @@ class EngineArguments:
         """The value of an environment variable, None where it is not set."""
         return dict(self.env).get(name)
 
+    def is_on(self, name: str) -> bool:
+        """Whether an environment variable switches something on."""
+        return (self.variable(name) or "").strip().lower() in ("1", "true")
+
+    def is_off(self, name: str) -> bool:
+        """Whether an environment variable switches something off."""
+        return (self.variable(name) or "").strip().lower() in ("0", "false")
+
 
 SETTLED = ("kv_connector", "env")
 """What no argument says by itself: the connector, and the environment."""

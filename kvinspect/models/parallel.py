@@ -39,13 +39,26 @@ def heads(num_heads: int, num_kv_heads: int, ranks: int, repeated: bool = True) 
     return found
 
 
-def stage_layers(layers: int, stage: int, stages: int) -> range:
+MAX_PARTITION = 10_000
+"""Characters of a partition that are read."""
+
+
+def stage_layers(layers: int, stage: int, stages: int, partition: str | None = None) -> range:
     """The layers of one pipeline stage (`get_pp_indices`): what is left over goes to the stages before the last.
+
+    `partition` is VLLM_PP_LAYER_PARTITION. Raises ValueError where it is none of these layers.
 
     >>> [len(stage_layers(10, stage, 4)) for stage in range(4)]
     [2, 3, 3, 2]
+    >>> stage_layers(10, 1, 2, "7,3")
+    range(7, 10)
     """
-    share, left = divmod(layers, stages)
-    sizes = [share + (stages - 1 - left <= i < stages - 1) for i in range(stages)]
+    if partition is not None:
+        sizes = [int(size) if size.strip().isdecimal() else -1 for size in partition[:MAX_PARTITION].split(",")]
+        if len(sizes) != stages or sum(sizes) != layers or min(sizes) < 0:
+            raise ValueError(f"it does not cut {layers} layers into {stages} stages")
+    else:
+        share, left = divmod(layers, stages)
+        sizes = [share + (stages - 1 - left <= i < stages - 1) for i in range(stages)]
     start = sum(sizes[:stage])
     return range(start, start + sizes[stage])

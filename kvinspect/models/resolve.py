@@ -167,6 +167,8 @@ def resolve_length(model: Model, shape: Shape, arguments: EngineArguments, rules
     longest = scaled_length(text, longest, rules.yarn_scales)
     if wanted is None or wanted == -1:
         return int(starts_long(text) or longest)
+    if arguments.is_on("VLLM_ALLOW_LONG_MAX_MODEL_LEN"):
+        return wanted
     if wanted > longest and wanted > text.tokens("model_max_length", 0, least=0):
         limit = f"{counted(int(longest), 'token')} ({key or 'its default'})"
         message = f"max_model_len {wanted} is longer than the model's {limit}"

@@ -17,7 +17,7 @@ from kvinspect.models.here import Here
 from kvinspect.models.layers import Attention, Bare, Given, Latent, Layer, State
 from kvinspect.models.overrides import overridden
 from kvinspect.models.parallel import Heads, Uneven, heads, stage_layers
-from kvinspect.models.resolve import torch_dtype
+from kvinspect.models.resolve import refusal, torch_dtype
 from kvinspect.models.setting import Setting
 from kvinspect.models.turboquant import slot_bytes
 from kvinspect.specs.attention import AttentionSpec
@@ -108,7 +108,11 @@ def _of_stage(layers: Sequence[Layer], model: Model, setting: Setting, stage: in
     if stages == 1:
         yield from layers
         return
-    mine, last = stage_layers(model.text.layers, stage, stages), model.text.layers - 1
+    partition = setting.arguments.variable("VLLM_PP_LAYER_PARTITION")
+    try:
+        mine, last = stage_layers(model.text.layers, stage, stages, partition), model.text.layers - 1
+    except ValueError as error:
+        raise refusal("VLLM_PP_LAYER_PARTITION", str(error)) from None
     yield from (layer for layer in layers if layer.number is None or min(layer.number, last) in mine)
 
 

@@ -62,6 +62,7 @@ def planning_document(
         "model_config": {**documents[0]["model_config"], **model},
         "kv_cache_specs": merged,
         **_written(engine_args or {}),
+        **_of_environment(setting),
     }
     if transfer is not None:
         found = _with_connector(found, transfer, setting)
@@ -91,6 +92,17 @@ def _written(engine_args: Mapping[str, Any]) -> dict[str, Any]:
         found["speculative_config"] = {
             key: speculative[key] for key in ("num_speculative_tokens", "method") if key in speculative
         }
+    return found
+
+
+def _of_environment(setting: Setting) -> dict[str, Any]:
+    """What of the environment a document has keys of its own for."""
+    found: dict[str, Any] = {}
+    layout, runner = setting.arguments.variable("VLLM_KV_CACHE_LAYOUT"), "VLLM_USE_V2_MODEL_RUNNER"
+    if layout:
+        found["kv_cache_layout"] = layout
+    if setting.arguments.is_on(runner) or setting.arguments.is_off(runner):
+        found["model_runner"] = "v2" if setting.arguments.is_on(runner) else "v1"
     return found
 
 
