@@ -1,20 +1,18 @@
 """What lies where in a block of a layer, as far as the backend's shape tells.
 
-Up to 0.28 a backend names the entries of its shape (`num_blocks`, `block_size`, …), and its kernels take K and V apart
-as these names say: `unbind` along a dim of 2, `split` of the last dim into `head_size` and `head_size_v`. From 0.29 on
-every view is `[B, H, N, C]`. Backends whose kernels order a block in another way are listed here.
+A view's axes say what its dims are, and kernels take K and V apart by them: `unbind` along `kv`, `split` of `kv_dim`
+into `head_size` and `head_size_v`. Backends whose kernels order a block in another way are listed here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import prod
 from typing import NamedTuple
 
 from kvinspect.document.numbers import counted
 from kvinspect.document.words import DTYPE_BYTES
+from kvinspect.engine.axes import BLOCK, HEAD, KV, KV_DIM, KV_HEAD, STATE, TOKEN, Axes
 from kvinspect.engine.backends import Backend
-from kvinspect.engine.expressions import evaluate
 from kvinspect.engine.reshape import LayerView
 from kvinspect.geometry.content import Content, Digits, Region
 from kvinspect.geometry.runs import BlockBytes, block_bytes
@@ -26,7 +24,6 @@ from kvinspect.specs.mamba import MambaSpec
 COORDINATES = ("token", "head", "element")
 """What the coordinates of a region count; a state has elements alone."""
 
-HEAD_SIZES = "head_size+head_size_v"
 UNSPLIT = "K and V"
 """A region of which nothing tells where K ends."""
 
@@ -67,10 +64,10 @@ def content_of(subject: Subject) -> BlockContent:
     if isinstance(subject.spec, MambaSpec):
         return _states(subject.view, subject.spec)
     view, block_dim = subject.view.parts[0].view, subject.view.block_dim
-    names = _names(subject)
-    if block_dim is None or len(names) != len(view.shape) or names[block_dim] != "num_blocks":
+    axes = subject.view.parts[0].axes
+    if block_dim is None or len(axes) != len(view.shape) or axes[block_dim] != BLOCK:
         raise Untold(f"the entries of {subject.backend.name}'s shape do not tell what its dims are")
-    dims = _Dims(names, view, subject)
+    dims = _Dims(axes, view, subject)
     covered = block_bytes(view, block_dim, view.shape[block_dim], subject.view.kernel_blocks)
     if subject.backend.entry.get("splits_by_paged_attention") and subject.shaped:
         return BlockContent(_x_packed(dims), covered)
@@ -101,39 +98,12 @@ def _states(layer: LayerView, spec: MambaSpec) -> BlockContent:
     return BlockContent(regions, BlockBytes(offset, stride, first.shape[0], (), max(start, 1)))
 
 
-NAMED = ("num_blocks", "block_size", "num_kv_heads", "2*num_kv_heads", "head_size", "2*head_size", HEAD_SIZES)
-"""Entries of a shape that say what their dim is."""
-
-PROBES = {"num_blocks": 10007, "block_size": 1009, "num_kv_heads": 211, "head_size": 101, "head_size_v": 29}
-"""Sizes under which two entries are equal only where they are the same sum."""
-
-
-def _named(entry: str | int) -> str | int:
-    """An entry as `NAMED` has it, however its factors are ordered."""
-    if isinstance(entry, int):
-        return entry
-    size = evaluate(entry, PROBES)
-    return next((name for name in NAMED if evaluate(name, PROBES) == size), entry)
-
-
-def _names(subject: Subject) -> Sequence[str | int]:
-    """The entries of the shape as they are written, or of `[B, H, N, C]` where the backend has no shape of its own."""
-    if subject.shaped:
-        return [_named(entry) for entry in subject.backend.written_shape(subject.cache_dtype)]
-    spec = subject.spec
-    assert isinstance(spec, AttentionSpec)
-    if len(subject.view.parts[0].view.shape) != 4:
-        raise Untold(f"nothing tells what the dims of {subject.backend.name}'s view are")
-    plain = "head_size" if spec.latent else HEAD_SIZES
-    return ("num_blocks", "num_kv_heads", "block_size", plain if spec.state_content_bytes is None else "packed")
-
-
 class _Dims:
     """The dims of a view as digits of coordinates, in bytes."""
 
-    def __init__(self, names: Sequence[str | int], view: StridedView, subject: Subject) -> None:
+    def __init__(self, axes: Axes, view: StridedView, subject: Subject) -> None:
         self.itemsize, self.subject = view.itemsize, subject
-        block_dim = names.index("num_blocks")
+        block_dim = axes.index(BLOCK)
         stride = view.stride[block_dim] * view.itemsize
         self.token: Digits = ((subject.view.kernel_blocks, stride),)
         self.head: Digits = ()
@@ -142,37 +112,37 @@ class _Dims:
         """Elements of V behind those of K in the content, 0 where they are as many or none."""
         self.apart: int | None = None
         """Bytes from K to V."""
-        for name, size, step in zip(names, view.shape, view.stride, strict=True):
-            if name not in ("num_blocks", 1):
-                self._take(name, size, step * view.itemsize)
+        for axis, size, step in zip(axes, view.shape, view.stride, strict=True):
+            if axis != BLOCK and (axis is not None or size != 1):
+                self._take(axis, size, step * view.itemsize)
         self._check()
 
     def _check(self) -> None:
         if not self.content or len(self.token) != 2:
             raise Untold(f"no entry of {self.subject.backend.name}'s shape is the tokens or the content of a head")
 
-    def _take(self, name: str | int, size: int, stride: int) -> None:
-        if name == "block_size":
+    def _take(self, axis: str | None, size: int, stride: int) -> None:
+        if axis in (TOKEN, STATE):
             self.token = (*self.token, (size, stride))
-        elif name == "num_kv_heads":
+        elif axis == HEAD:
             self.head = ((size, stride),)
-        elif name == "2*num_kv_heads":
+        elif axis == KV_HEAD:
             self.head = ((size // 2, stride),)
             self._split(size // 2 * stride)
-        elif name == 2:
+        elif axis == KV:
             self._split(stride)
         else:
-            self._take_content(name, size, stride)
+            self._take_content(axis, size, stride)
 
-    def _take_content(self, name: str | int, size: int, stride: int) -> None:
+    def _take_content(self, axis: str | None, size: int, stride: int) -> None:
         spec = self.subject.spec
         assert isinstance(spec, AttentionSpec)
         if self.content:
             raise Untold(f"{self.subject.backend.name} spreads a head over several dims")
-        if _is_halved(name, self.subject):
+        if _is_halved(self.subject):
             size //= 2
             self._split(size * stride)
-        elif name == HEAD_SIZES and size > spec.head_size:
+        elif axis == KV_DIM and size > spec.head_size:
             self.value_size = size - spec.head_size
             size = spec.head_size
             self._split(size * stride)
@@ -194,16 +164,14 @@ class _Dims:
         return {"K": first, "V": Region(self.apart, (self.token, self.head, values), self.itemsize)}
 
 
-def _is_halved(name: str | int, subject: Subject) -> bool:
-    """Whether the first half of the content is K and the second V.
+def _is_halved(subject: Subject) -> bool:
+    """Whether the first half of the content is K and the second V, whatever the sizes of a head.
 
     With a scale for each token and head, Triton's kernels split whatever there is in two (`_pth_key_value_caches`).
     """
-    if name == "2*head_size":
-        return True
     spec = subject.spec
     assert isinstance(spec, AttentionSpec)
-    apart_already = subject.shaped and 2 in subject.backend.written_shape(subject.cache_dtype)
+    apart_already = KV in subject.view.parts[0].axes
     return subject.format.endswith("per_token_head") and not spec.latent and not apart_already
 
 

@@ -18,6 +18,10 @@ FNUZ = ("rocm", "9.4")
 """Where fp8 is the fnuz variant: `RocmPlatform.is_fp8_fnuz`."""
 
 
+UNCOMPARED = ("layer_name", "axes", "stride_before")
+"""What of a layer's answer is no fact of its own: the axes are told by the shape and the backend."""
+
+
 class Layer(NamedTuple):
     """A layer of a cache."""
 
@@ -61,7 +65,7 @@ class Layer(NamedTuple):
 
     def facts(self) -> dict[str, Any]:
         """What is compared of the layer, as `align` prints it."""
-        row = {key: value for key, value in self.answer.to_dict().items() if key not in ("layer_name", "stride_before")}
+        row = {key: value for key, value in self.answer.to_dict().items() if key not in UNCOMPARED}
         return {"block_size": self.spec.block_size, "format": self.format, **row}
 
 

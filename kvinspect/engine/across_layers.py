@@ -11,7 +11,7 @@ from kvinspect.document.document import Document, Tensor
 from kvinspect.document.numbers import counted
 from kvinspect.engine.groups import AttentionGroup
 from kvinspect.engine.refusal import Refused
-from kvinspect.engine.reshape import Allocation, LayerView, Part, Place, Reshaper
+from kvinspect.engine.reshape import Allocation, LayerView, Part, Place, Reshaper, shaped_axes
 from kvinspect.geometry import Step, StridedView
 from kvinspect.specs.attention import AttentionSpec
 
@@ -57,12 +57,12 @@ def views(
     ratio = spec.block_size // shaper.kernel_block_sizes[0]
     steps = _steps(shaper, group, spec, len(tensors), num_blocks * ratio)
     whole = StridedView.of_bytes(allocation.size).apply(steps)
-    dim = shaper.block_dim_or_none(group)
+    dim, axes = shaper.block_dim_or_none(group), shaped_axes(group.backend, spec, shaper.cache_dtype)
     placed: dict[str, Place] = {}
     made: dict[str, LayerView] = {}
     for i, tensor in enumerate(tensors):
         own: Step = ("select", (0, i))
-        part = Part(spec.dtype, (*steps, own), whole.apply((own,)))
+        part = Part(spec.dtype, (*steps, own), whole.apply((own,)), axes)
         view = LayerView((part,), dim, shaper.kernel_block_size(group), max(ratio, 1))
         placed.update((layer, Place(tensor, allocation)) for layer in tensor.shared_by)
         made.update((layer, view) for layer in tensor.shared_by)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from kvinspect.document.document import Tensor
 from kvinspect.engine.refusal import Refusal, Refused
-from kvinspect.engine.reshape import LayerView, Part
+from kvinspect.engine.reshape import LayerView
 from kvinspect.geometry import StridedView, ViewError, contiguous_strides
 
 FUNCTION = "_align_mixed_attention_kv_cache_views"
@@ -120,7 +120,7 @@ def attempt(
         outcome.decisions[layer] = SKIPPED
     elif moved != part.view:
         step = ("as_strided", (moved.shape, moved.stride))
-        new = Part(part.dtype, (*part.steps, step), moved)
+        new = part._replace(steps=(*part.steps, step), view=moved)
         outcome.views[layer] = outcome.views[layer]._replace(parts=(new,))
         outcome.decisions[layer] = RESTRIDED
 

@@ -10,7 +10,7 @@ from kvinspect.document.numbers import counted
 from kvinspect.engine.captured import Comparison
 from kvinspect.engine.reason import Reason
 from kvinspect.engine.refusal import Refusal
-from kvinspect.engine.reshape import Allocation, LayerView
+from kvinspect.engine.reshape import Allocation, LayerView, Part
 from kvinspect.engine.soundness import Conflict
 
 SCHEMA_VERSION = 1
@@ -79,22 +79,24 @@ class LayerAnswer(NamedTuple):
 
     def _view_dict(self) -> dict[str, Any]:
         keys = ("kernel_block_size", "num_kernel_blocks", "block_dim", "dtype")
-        numbers = ("shape", "stride_before", "stride", "storage_offset")
+        numbers = ("shape", "axes", "stride_before", "stride", "storage_offset")
         if self.view is None or self.before is None:
             return dict.fromkeys((*keys, *numbers))
         head = dict(zip(keys, (self.view.kernel_block_size, self.num_kernel_blocks, self.view.block_dim), strict=False))
         if len(self.view.parts) > 1:
-            states = [_part_dict(part.dtype, part.view) for part in self.view.parts]
+            states = [_part_dict(part) for part in self.view.parts]
             return {**head, **dict.fromkeys(numbers), "states": states}
         part = self.view.parts[0]
         before = {"stride_before": list(self.before.parts[0].view.stride)}
-        return {**head, **_part_dict(part.dtype, part.view), **before}
+        return {**head, **_part_dict(part), **before}
 
 
-def _part_dict(dtype: str, view: Any) -> dict[str, Any]:
+def _part_dict(part: Part) -> dict[str, Any]:
+    view = part.view
     return {
-        "dtype": dtype,
+        "dtype": part.dtype,
         "shape": list(view.shape),
+        "axes": list(part.axes),
         "stride": list(view.stride),
         "storage_offset": view.storage_offset,
     }

@@ -94,11 +94,6 @@ class Backend(NamedTuple):
         """The entries of the shape as they are written: numbers, names such as `num_blocks`, and sums of them."""
         return tuple(self._shape_rule(cache_dtype).get("shape", ()))
 
-    def kv_dim(self, cache_dtype: str) -> int | None:
-        """The dim of the shape that tells keys from values, None where they lie packed together or there is one."""
-        shape = self.written_shape(cache_dtype)
-        return shape.index(2) if 2 in shape else None
-
     def stride_order(self, layout: str, ndim: int) -> tuple[int, ...]:
         """The dims in memory order. Raises Refused where the backend's order is none of `ndim` dims."""
         if layout not in self.stride_orders:

@@ -12,6 +12,8 @@ from typing import NamedTuple
 from kvinspect.document.document import Tensor
 from kvinspect.document.numbers import counted
 from kvinspect.document.words import DTYPE_BYTES
+from kvinspect.engine.axes import BLOCK, BYTE, KV, Axes, axes_of, storing_states
+from kvinspect.engine.backends import Backend
 from kvinspect.engine.groups import AttentionGroup
 from kvinspect.engine.refusal import Refused
 from kvinspect.geometry import Step, StridedView, contiguous_strides
@@ -29,6 +31,8 @@ class Part(NamedTuple):
     dtype: str
     steps: tuple[Step, ...]
     view: StridedView
+    axes: Axes
+    """What each dim of the view is."""
 
 
 class LayerView(NamedTuple):
@@ -41,8 +45,12 @@ class LayerView(NamedTuple):
     """Tokens of a kernel block, None where the engine chooses none for the group (0.29 on)."""
     kernel_blocks: int
     """Kernel blocks in a block of the block manager."""
-    kv_dim: int | None = None
-    """The dim that tells keys from values, None where the view has none."""
+
+    @property
+    def kv_dim(self) -> int | None:
+        """The dim that tells keys from values, None where the view has none."""
+        axes = self.parts[0].axes
+        return axes.index(KV) if KV in axes else None
 
 
 class Allocation(NamedTuple):
@@ -78,11 +86,22 @@ def places(tensors: Sequence[Tensor]) -> dict[str, Place]:
     return found
 
 
+def shaped_axes(backend: Backend, spec: AttentionSpec, cache_dtype: str) -> Axes:
+    """What the dims of a backend's shape are, for layers of a spec."""
+    axes = axes_of(backend.written_shape(cache_dtype))
+    return axes if spec.storage_block_size == spec.block_size else storing_states(axes)
+
+
+Chain = tuple[str, tuple[Step, ...], Axes]
+"""(dtype, the operations of a view, what its dims are)."""
+Chains = tuple[Chain, ...]
+
+
 class ReshapeRules(NamedTuple):
     """What differs between releases in this step."""
 
     unpadded_page: UnpaddedPage
-    state_parts: Callable[[MambaSpec, int, int], tuple[tuple[str, tuple[Step, ...]], ...]]
+    state_parts: Callable[[MambaSpec, int, int], Chains]
     cache_dtype_of: Callable[[AttentionSpec, str], str]
     packed_shape: Callable[[Shape, tuple[int, ...]], Shape]
     kernel_blocks: Callable[[AttentionSpec, int, int], int]
@@ -127,13 +146,21 @@ class Reshaper(NamedTuple):
         if isinstance(group.spec, MambaSpec):
             page = group.spec.page(self.rules.unpadded_page)
             chains = self.rules.state_parts(group.spec, num_blocks, page)
-            parts = tuple(Part(dtype, steps, raw.apply(steps)) for dtype, steps in chains)
+            parts = tuple(Part(dtype, steps, raw.apply(steps), axes) for dtype, steps, axes in chains)
             return LayerView(parts, 0, kernel_block_size, 1)
         ratio = self.kernel_blocks(group, group.spec)
         steps = self._attention_steps(group, place, num_blocks * ratio, layer in self.page_aligned)
-        part = Part(group.spec.dtype, steps, raw.apply(steps))
-        kv_dim = group.backend.kv_dim(self.rules.cache_dtype_of(group.spec, self.cache_dtype))
-        return LayerView((part,), self.block_dim_or_none(group), kernel_block_size, max(ratio, 1), kv_dim)
+        part = Part(group.spec.dtype, steps, raw.apply(steps), self._axes(group, group.spec, place))
+        return LayerView((part,), self.block_dim_or_none(group), kernel_block_size, max(ratio, 1))
+
+    def _axes(self, group: AttentionGroup, spec: AttentionSpec, place: Place) -> Axes:
+        axes = shaped_axes(group.backend, spec, self.rules.cache_dtype_of(spec, self.cache_dtype))
+        if not place.packing:
+            return axes
+        # A packed view that is made in another order than it is permuted from has dims that are not what they are for.
+        order = group.backend.stride_order(self.layout, len(axes))
+        made = self.rules.packed_shape(tuple(range(len(axes))), order)
+        return tuple(name if made[order.index(dim)] == dim else None for dim, name in enumerate(axes))
 
     def block_dim_or_none(self, group: AttentionGroup) -> int | None:
         """As `block_dim`, None where the backend's shape has no such dim."""
@@ -228,23 +255,25 @@ def _page_by_page(spec: AttentionSpec, shape: Shape, order: Shape, num_blocks: i
     return (("view_dtype", (spec.itemsize,)), ("view", (paged,)), ("transpose", (0, 1)))
 
 
-def views_by_state(spec: MambaSpec, num_blocks: int, page: int) -> tuple[tuple[str, tuple[Step, ...]], ...]:
+def views_by_state(spec: MambaSpec, num_blocks: int, page: int) -> Chains:
     """One view a state, each stepping from page to page (0.25, 0.26)."""
-    out, offset = [], 0
+    out, offset = list[Chain](), 0
     for state, dtype in zip(spec.shapes, spec.dtypes, strict=False):
         size = DTYPE_BYTES[dtype]
         if offset % size:
             raise Refused("AssertionError", f"a {dtype} state begins at byte {offset} of its page")
         shape = (num_blocks, *state)
         stride = (page // size, *contiguous_strides(shape)[1:])
-        out.append((dtype, (("view_dtype", (size,)), ("as_strided", (shape, stride, offset // size)))))
+        axes: Axes = (BLOCK, *(None for _ in state))
+        out.append((dtype, (("view_dtype", (size,)), ("as_strided", (shape, stride, offset // size))), axes))
         offset += prod(state) * size
     return tuple(out)
 
 
-def view_of_pages(spec: MambaSpec, num_blocks: int, page: int) -> tuple[tuple[str, tuple[Step, ...]], ...]:
+def view_of_pages(spec: MambaSpec, num_blocks: int, page: int) -> Chains:
     """One view of whole pages as bytes, which the layer takes apart itself (0.27, 0.28)."""
-    return (("int8", (("slice", (0, 0, num_blocks * page)), ("view", ((num_blocks, 1, 1, page),)))),)
+    steps: tuple[Step, ...] = (("slice", (0, 0, num_blocks * page)), ("view", ((num_blocks, 1, 1, page),)))
+    return (("int8", steps, (BLOCK, None, None, BYTE)),)
 
 
 def quantised_only(spec: AttentionSpec, cache_dtype: str) -> str:

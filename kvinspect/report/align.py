@@ -8,6 +8,7 @@ from typing import NamedTuple
 from kvinspect.document.fold import fold_names
 from kvinspect.document.numbers import counted
 from kvinspect.engine.answer import AlignAnswer, LayerAnswer, TensorAnswer
+from kvinspect.engine.axes import sizes
 from kvinspect.engine.verdict import sentence
 from kvinspect.report.captured import beside_captured
 from kvinspect.report.fold import fold_indices, human_bytes, title_of
@@ -205,7 +206,7 @@ def _row(alike: list[LayerAnswer]) -> tuple[tuple[Spans, ...], ...]:
         return (names, cell(layer.backend), cell("—"), cell("no view"), cell("—"), decision)
     pairs = list(zip(layer.before.parts, layer.view.parts, strict=True))
     states = len(pairs) > 1
-    shapes = [_numbers(after.view.shape) + (f" {after.dtype}" if states else "") for _, after in pairs]
+    shapes = [sizes(after.axes, after.view.shape) + (f" {after.dtype}" if states else "") for _, after in pairs]
     strides = [_stride(before.view.stride, after.view.stride) for before, after in pairs]
     dim = "—" if layer.view.block_dim is None else str(layer.view.block_dim)
     return (names, cell(layer.backend), cell(dim), cell(*shapes), cell(*strides), decision)

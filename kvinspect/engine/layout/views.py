@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from kvinspect.document.document import Tensor
 from kvinspect.document.numbers import counted
+from kvinspect.engine.axes import BLOCK, BYTE, CONTENT, DIM, HEAD, KV_DIM, STATE, TOKEN, Axes
 from kvinspect.engine.layout.layouts import KVCacheLayout
 from kvinspect.engine.layout.strides import Strides, layer_shape, layout_strides
 from kvinspect.engine.refusal import Refused
@@ -96,7 +97,7 @@ def _parts(spec: LayerSpec, raw: StridedView, window: tuple[tuple[int, ...], Str
     parts = [first]
     for i in range(1, count):
         steps: tuple[Step, ...] = (("as_strided", (shape, strides[1:], offset + i * strides[0])), *first.steps[1:])
-        parts.append(Part(first.dtype, steps, first.view.further(i * distance)))
+        parts.append(first._replace(steps=steps, view=first.view.further(i * distance)))
     return parts
 
 
@@ -108,4 +109,14 @@ def _part(spec: LayerSpec, raw: StridedView, window: tuple[tuple[int, ...], Stri
     if isinstance(spec, AttentionSpec):
         dtype = spec.dtype
         steps = (*steps, ("view_dtype", (spec.itemsize,)))
-    return Part(dtype, steps, raw.apply(steps))
+    return Part(dtype, steps, raw.apply(steps), axes_of(spec))
+
+
+def axes_of(spec: LayerSpec) -> Axes:
+    """What `[B, H, N, C]` are for layers of a spec: C is a key and its value, or a latent, where nothing is packed."""
+    if not isinstance(spec, AttentionSpec):
+        return BLOCK, HEAD, STATE, BYTE
+    head = spec.head_size if spec.latent else spec.head_size + spec.head_size_v
+    plain = spec.state_content_bytes is None and spec.content_bytes == head * spec.itemsize
+    content = CONTENT if not plain else DIM if spec.latent else KV_DIM
+    return BLOCK, HEAD, TOKEN if spec.compress_ratio == 1 else STATE, content

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kvinspect.engine.axes import HEAD
+from kvinspect.engine.reshape import LayerView
 from kvinspect.lint.rule import WARNING, Found, Rule
 from kvinspect.lint.rules._shared import folded
 from kvinspect.lint.subject import Subject
@@ -23,9 +25,9 @@ def check(subject: Subject) -> Iterator[Found]:
             )
 
 
-def _ambiguous(view: object) -> bool:
-    shape = view.parts[0].view.shape  # type: ignore[attr-defined]
-    return view.block_dim == 0 and view.kv_dim is None and len(shape) > 1 and shape[1] == 2  # type: ignore[attr-defined]
+def _ambiguous(view: LayerView) -> bool:
+    part = view.parts[0]
+    return view.block_dim == 0 and part.axes[1:2] == (HEAD,) and part.view.shape[1] == 2
 
 
 RULE = Rule(
