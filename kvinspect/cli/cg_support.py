@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -10,17 +12,27 @@ from kvinspect.cli.exits import CLEAN, FINDINGS, bad_call, worst
 from kvinspect.cli.files import answers_of, several
 from kvinspect.cli.options import AllLayers, AnyFormat, Coloured, Debug, Engine, Output, Quiet
 from kvinspect.cli.output import Color, Format, Report
+from kvinspect.cli.serve_words import unmarked
+
+if TYPE_CHECKING:
+    from kvinspect.engine.cudagraph.answer import CGSupportAnswer
+    from kvinspect.models.memory import Memory
 
 EXAMPLES = """\b
 Examples:
   kvinspect cg-support configs/llama-4-maverick-tp8.yaml
+  kvinspect cg-support examples/models/qwen3-8b --max-num-seqs 512
   kvinspect cg-support --engine 0.28 --backend FLASHINFER
   kvinspect cg-support --matrix
   kvinspect cg-support configs/ --strict --quiet
 """
 
 Files = Annotated[
-    list[str] | None, typer.Argument(metavar="[FILE...]", help="Documents, folders, - for stdin; none: the backends.")
+    list[str] | None,
+    typer.Argument(
+        metavar="[FILE... | MODEL [VLLM FLAGS...]]",
+        help="Documents, folders, - for stdin; a model as plan takes it; none: the backends.",
+    ),
 ]
 Matrix = Annotated[bool, typer.Option("--matrix", help="Requested mode × least support → resulting mode.")]
 
@@ -29,7 +41,7 @@ def cg_support(
     files: Files = None,
     engine: Engine = None,
     backend: Annotated[str | None, typer.Option(metavar="NAME", help="Without FILE: this backend alone.")] = None,
-    platform: Annotated[str, typer.Option(metavar="NAME", help="Without FILE: cuda, rocm, xpu or cpu.")] = "cuda",
+    platform: Annotated[str, typer.Option(metavar="NAME", help="Without a document: cuda, rocm, xpu or cpu.")] = "cuda",
     matrix: Matrix = False,
     strict: Annotated[bool, typer.Option("--strict", help="End with 1 where another mode comes out.")] = False,
     how: AnyFormat = Format.table,
@@ -44,21 +56,72 @@ def cg_support(
     Ends with 1 where the engine refuses, 2 where a document cannot be judged.
     """
     from kvinspect.api import cg_support as api
+    from kvinspect.question.command import names_model
     from kvinspect.report import cg_support as report
 
     if not files:
         shown = _reference(engine, backend, platform, matrix)
         shown.emit(how, output, color)
         return
+    words, of_model = unmarked(files), partial(_of_model, engine=engine, platform=platform)
+    if matrix and names_model(words):
+        raise bad_call("is of a document, or without FILE of vLLM's defaults", "--matrix")
     if matrix:
-        tables, codes = answers_of(files, "kv_cache_config", lambda found: api.cg_support_matrix(found, engine=engine))
-        Report(tables, report.matrix_page, several(files)).emit(how, output, color)
+        tables, codes = answers_of(words, "kv_cache_config", lambda found: api.cg_support_matrix(found, engine=engine))
+        Report(tables, report.matrix_page, several(words)).emit(how, output, color)
         raise typer.Exit(worst(codes))
-    answers, codes = answers_of(files, "kv_cache_config", lambda found: api.cg_support(found, engine=engine))
+    many = several(words) and not names_model(words)
+    if names_model(words):
+        answers, codes = [of_model(words)], [CLEAN]
+    else:
+
+        def by_name(name: str) -> CGSupportAnswer:
+            return of_model([name])
+
+        answers, codes = answers_of(
+            words, "kv_cache_config", lambda found: api.cg_support(found, engine=engine), by_name
+        )
     if output or not quiet:
-        Report(answers, lambda answer: report.page(answer, all_layers), several(files)).emit(how, output, color)
+        Report(answers, lambda answer: report.page(answer, all_layers), many).emit(how, output, color)
     fine = [answer.clean and (answer.as_requested or not strict) for answer in answers]
     raise typer.Exit(worst([*codes, *(CLEAN if good else FINDINGS for good in fine)]))
+
+
+def _of_model(words: list[str], engine: str | None, platform: str) -> CGSupportAnswer:
+    """The answer for a model under flags; where these say no memory for the cache, there is plenty."""
+    from kvinspect.document.problem import DocumentError
+    from kvinspect.models.hub import NotFound
+    from kvinspect.question.command import read_command
+    from kvinspect.question.model import ModelQuestion, Served, spoken
+    from kvinspect.question.question import Rules
+
+    try:
+        command = read_command(words, engine)
+    except (NotFound, ValueError) as error:
+        raise error if isinstance(error, DocumentError) else bad_call(str(error)) from None
+    if command.model is None:
+        raise bad_call("a document says by itself what its arguments are")
+    try:
+        memory, model = _memory(command.arguments), command.load()
+        with spoken(model):
+            served = Served.of(model, command.arguments, lambda: Rules.of(engine), platform)
+            answer = ModelQuestion(served.within(command.env), memory).cache.cg_support
+    except DocumentError as error:
+        raise command.placed(error) from None
+    except ValueError as error:
+        raise bad_call(str(error)) from None
+    # Blocks of memory that nobody gave are no number to tell.
+    return answer if memory.exact else answer._replace(setting=answer.setting._replace(num_blocks=0))
+
+
+def _memory(arguments: Mapping[str, Any]) -> Memory:
+    """The memory that the flags give; CUDA graphs need none, so else there is plenty."""
+    from kvinspect.question.memory import PLENTY, Budget, NoMemory, memory_of
+
+    try:
+        return memory_of(Budget(), arguments, None)
+    except NoMemory:
+        return PLENTY
 
 
 def _reference(engine: str | None, backend: str | None, platform: str, matrix: bool) -> Report:

@@ -23,10 +23,16 @@ def several(names: list[str]) -> bool:
     return len(names) > 1 or os.path.isdir(names[0])
 
 
-def answers_of(names: list[str], key: str, ask: Callable[[Document], Answer]) -> tuple[list[Answer], list[int]]:
+def answers_of(
+    names: list[str],
+    key: str,
+    ask: Callable[[Document], Answer],
+    of_model: Callable[[str], Answer] | None = None,
+) -> tuple[list[Answer], list[int]]:
     """The answer for every named document that holds `key`, and an exit code for each file.
 
-    What is wrong with a document is printed, and the others are still asked; so is that there was none at all.
+    What is wrong with a document is printed, and the others are still asked; so is that there was none at all. A file
+    that is a model's config.json or a `vllm serve` file is answered `of_model`, where a command can.
     """
     from kvinspect.question.documents import document_of, is_model_folder
 
@@ -38,6 +44,10 @@ def answers_of(names: list[str], key: str, ask: Callable[[Document], Answer]) ->
             answers.append(ask(document_of(found)))
             codes.append(CLEAN)
         except DocumentError as error:
+            if of_model is not None and error.errors[0].kind == "other":
+                answers.append(of_model(error.errors[0].source))
+                codes.append(CLEAN)
+                continue
             print_problems(error.errors)
             codes.append(INPUT)
     if not codes:

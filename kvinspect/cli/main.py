@@ -36,6 +36,9 @@ COMMANDS = {
 }
 """The function of each command, in the order of the help; it lies in the module that is called as the command is."""
 
+OF_MODELS = ("plan", "cg-support")
+"""The commands that take a model with the flags of `vllm serve`."""
+
 ISSUES = "the project's issue tracker"
 
 
@@ -67,7 +70,7 @@ def program(words: Sequence[str] = ()) -> typer.Typer:
     app.callback()(_common)
     for name in _needed(words):
         module = import_module(f"kvinspect.cli.{name.replace('-', '_')}")
-        kind = WithServeWords if name == "plan" else Command
+        kind = WithServeWords if name in OF_MODELS else Command
         app.command(name, cls=kind, epilog=module.EXAMPLES)(getattr(module, COMMANDS[name]))
     return app
 

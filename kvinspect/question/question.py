@@ -111,7 +111,7 @@ class Question:
         if worker is None or not any(isinstance(group.first_spec, MambaSpec) for group in worker.groups):
             return self.plan
         try:
-            error = self.cg_support.running.error
+            error = self._of_plan.cg_support.running.error
         except DocumentError:
             return self.plan
         if error is None or error.kind != "state-blocks":
@@ -119,14 +119,17 @@ class Question:
         return self.plan._replace(refusal=error.within("graphs")._replace(path=(), where=""))
 
     @cached_property
-    def about(self) -> Question:
-        """The question about the cache: this one, or where a plan has to make the cache first, of what it makes."""
-        if self.has_cache or not self.can_be_planned or not self.plan.starts or not self.plan.groups:
-            return self
+    def _of_plan(self) -> Question:
         from kvinspect.question.planned import cache_of
 
         document = cache_of(self.plan, self.document)
         return Question(document, self.release, self.setting._replace(num_blocks=document.num_blocks))
+
+    @property
+    def about(self) -> Question:
+        """The question about the cache: this one, or where a plan has to make the cache first, of what it makes."""
+        made = not self.has_cache and self.can_be_planned and self.plan.starts and self.plan.groups
+        return self._of_plan if made else self
 
     @cached_property
     def cache(self) -> Stages:

@@ -73,3 +73,49 @@ def test_foreign_names_cannot_break_out(run, how, whisper):
     assert "\x1b" not in text
     assert "<b>" not in text or how != "markdown"
     assert not any(line.lstrip().startswith("::") for line in text.splitlines())
+
+
+MODEL = "examples/models/qwen3-8b"
+
+
+@pytest.mark.parametrize("words", [[MODEL], [f"{MODEL}/config.json"], ["Qwen/Qwen3-8B"], [MODEL, "-tp", "2"]])
+def test_a_model_is_asked_about_directly(run, words):
+    done = run("cg-support", *words, "--format", "json")
+    answer = json.loads(done.stdout)
+    assert (done.returncode, answer["resolved_mode"]) == (0, "FULL_AND_PIECEWISE")
+    assert answer["groups"][0]["backend"] == "FLASH_ATTN"
+
+
+def test_flags_of_a_model_count(run):
+    done = run("cg-support", MODEL, "--max-num-seqs", "7", "-cc.cudagraph_mode=FULL", "--format", "json")
+    answer = json.loads(done.stdout)
+    assert answer["requested_mode"] == answer["resolved_mode"] == "FULL"
+    assert done.returncode == 0
+
+
+def test_a_model_answers_as_the_document_of_its_plan(run, tmp_path):
+    memory = ("--kv-cache-memory-bytes", "8GiB")
+    assert run("plan", MODEL, *memory, "-o", tmp_path / "doc.yaml").returncode == 0
+    ours, its = (
+        json.loads(run("cg-support", *words, "-f", "json").stdout)
+        for words in ((MODEL, *memory), (tmp_path / "doc.yaml",))
+    )
+    assert [ours[key] for key in ("groups", "steps", "capture_sizes", "num_blocks")] == [
+        its[key] for key in ("groups", "steps", "capture_sizes", "num_blocks")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["configs/llama-3.1-8b.yaml", "--max-num-seqs", "7"], "says by itself"),
+        ([MODEL, "--max-num-seq", "7"], "did you mean"),
+        (["nosuch"], "there is no file or folder"),
+        ([MODEL, "--matrix"], "--matrix"),
+        ([MODEL, "--tensor-parallel-size", "3"], "3"),
+    ],
+)
+def test_what_is_wrong_with_a_model_is_said(run, words, said):
+    done = run("cg-support", *words)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert said in done.stderr

@@ -3,7 +3,7 @@
 import pytest
 
 MODEL = "examples/models/qwen3-8b"
-CALLS = [("diff", "--engine", "0.27", "--engine", "0.28"), ("align",), ("cg-support",), ("map",)]
+CALLS = [("diff", "--engine", "0.27", "--engine", "0.28"), ("align",), ("map",)]
 
 
 @pytest.mark.parametrize("call", CALLS, ids=lambda call: call[0])
