@@ -13,6 +13,10 @@ _ROBERTA_WITH_HEAD = "roberta.encoder.layer.{}.attention.output.attn"
 
 ARCHITECTURES = {
     "ColBERTModel": _BERT,
+    "ColModernVBertForRetrieval": "{}.attn",
+    "ColUltraVBertForRetrieval": "text_model.layers.{}.self_attn.attn",
+    "EmbeddingGemma2Model": "language_model.layers.{}.self_attn.attn",
+    "OpenAIPrivacyFilterForTokenClassification": "model.layers.{}.attn.attn",
     **dict.fromkeys(("NomicBertModel", "GteNewModel", "SnowflakeGteNewModel"), ".encoder.layer.{}.attention.attn"),
     "GteNewForSequenceClassification": "new.encoder.layer.{}.attention.attn",
     "ColBERTJinaRobertaModel": ".encoder.layer.{}.attention.attn",

@@ -97,7 +97,9 @@ ARCHITECTURES: dict[str, Wrapper] = {
     "Ovis2_5": Wrapper("llm"),
     "Phi4ForCausalLMV": Wrapper(architecture="Phi3ForCausalLM"),
     "Phi3VForCausalLM": Wrapper("", "LlamaForCausalLM"),
-    **dict.fromkeys(("Cosmos3ForConditionalGeneration", "ColQwen3Model"), _QWEN3),
+    **dict.fromkeys(
+        ("Cosmos3ForConditionalGeneration", "ColQwen3Model", "Alpamayo2SuperForConditionalGeneration"), _QWEN3
+    ),
     **dict.fromkeys(("ColPaliModel", "VoxtralRealtimeGeneration", "UnlimitedOCRForCausalLM"), _NESTED),
     "JinaVLForSequenceClassification": Wrapper("qwen2_vl.language_model", "Qwen2ForCausalLM"),
     "DiffusionGemmaForConditionalGeneration": Wrapper("", "Gemma4ForCausalLM"),
