@@ -185,7 +185,7 @@ def _listed(names: Content) -> str:
 
 
 def _kinds(a: Layer, b: Layer) -> str:
-    if isinstance(a.spec, MambaSpec) is isinstance(b.spec, MambaSpec) and a.is_latent is b.is_latent:
+    if a.spec.holds_states is b.spec.holds_states and a.is_latent is b.is_latent:
         return ""
     return f"A caches as {a.answer.spec_kind} and B as {b.answer.spec_kind}"
 
@@ -223,7 +223,7 @@ def _heads(a: Layer, b: Layer) -> str:
 
 
 def _sharding(a: Layer, b: Layer) -> str:
-    if isinstance(a.spec, MambaSpec):
+    if a.spec.holds_states:
         return ""
     here, there = a.parallel.decode_context_parallel_size, b.parallel.decode_context_parallel_size
     if here == there:
@@ -250,7 +250,7 @@ def _doubt(a: Layer, b: Layer) -> str:
     One head a rank is what is left where there are fewer heads than ranks, which then hold the same one.
     """
     sizes = [layer.parallel.tensor_parallel_size for layer in (a, b)]
-    if a.is_latent or isinstance(a.spec, MambaSpec) or sizes[0] == sizes[1] or min(sizes) == 1:
+    if a.is_latent or a.spec.holds_states or sizes[0] == sizes[1] or min(sizes) == 1:
         return ""
     return (
         f"of {counted(sizes[0], 'rank')} in A and {sizes[1]} in B, each holding as many heads, "

@@ -11,7 +11,6 @@ from kvinspect.engine.groups import KVCacheGroup
 from kvinspect.engine.reason import Reason
 from kvinspect.engine.release import Given
 from kvinspect.engine.stages import Built
-from kvinspect.specs.uniform_type import UniformTypeSpecs
 
 
 def reasons(given: Given, built: Built) -> tuple[Reason, ...]:
@@ -42,7 +41,7 @@ def pages(given: Given, built: Built) -> Iterator[Reason]:
         specs = dict.fromkeys(group.spec_of(layer) for layer in group.layer_names)
         sizes = ", ".join(str(given.page_size_bytes(spec)) for spec in specs)
         what = "pages" if len(specs) > 1 else "a page"
-        kind = "uniform_type" if isinstance(group.spec, UniformTypeSpecs) else group.first_spec.kind
+        kind = "uniform_type" if group.spec.each_its_own else group.first_spec.kind
         text = f"group {group.id} ({kind}): {what} of {sizes} bytes for {counted(group.spec.block_size, 'token')}"
         yield Reason("page size", text, "page_size_bytes")
 
@@ -52,14 +51,14 @@ def kernel_blocks(given: Given, built: Built) -> Iterator[Reason]:
     if given.document.model.kernel_block_sizes is not None:
         yield Reason("kernel blocks", f"{list(built.kernel_blocks)}: the document says so", "kernel_block_sizes")
         return
-    caching = [group for group in built.attention.groups if group.first_spec.kind != "encoder_only_attention"]
+    caching = [group for group in built.attention.groups if group.first_spec.managed]
     for group, size in zip(caching, built.kernel_blocks, strict=True):
         text = f"group {group.id}: {counted(size, 'token')}, {_choice(built, group, size)}"
         yield Reason("kernel blocks", text, "select_common_block_size")
 
 
 def _choice(built: Built, group: KVCacheGroup, size: int) -> str:
-    if group.first_spec.kind == "mamba":
+    if group.first_spec.holds_states:
         return "state-space blocks are never split"
     names = " and ".join(dict.fromkeys(member.backend.name for member in built.attention.members[group.id]))
     manager = group.spec.block_size

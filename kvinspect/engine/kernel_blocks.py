@@ -24,10 +24,9 @@ def kernel_block_sizes(
     """
     found = []
     for group, members in zip(groups, attention, strict=True):
-        kind = group.first_spec.kind
-        if kind == "encoder_only_attention":
+        if not group.first_spec.managed:
             continue
-        if kind == "mamba":
+        if group.first_spec.holds_states:
             found.append(group.first_spec.block_size)
         elif whole(group):
             found.append(group.spec.block_size)

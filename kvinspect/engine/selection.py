@@ -48,7 +48,7 @@ class Ask(NamedTuple):
             cache_dtype="auto" if spec.dtype in PLAIN_DTYPES else cache_dtype,
             block_size=spec.block_size,
             use_mla=spec.latent,
-            has_sink=spec.kind == "sink_full_attention",
+            has_sink=spec.has_sinks,
             has_sliding_window=spec.windowed,
             attn_type=ATTENTION_TYPES.get(spec.kind, "decoder"),
             **more,

@@ -38,7 +38,7 @@ class SpecsAnswer(NamedTuple):
         """The layout of the whole cache, None where the release has none or the backends do not agree on one."""
         setting = self.setting
         release = setting.release
-        attention = [layer for layer in self.layers if layer.spec.kind != "mamba"]
+        attention = [layer for layer in self.layers if not layer.spec.holds_states]
         made = self._backends({layer.backend.backend for layer in attention})
         backends = {layer.name: made[layer.backend.backend] for layer in attention}
         inputs = Inputs({layer.name: layer.spec for layer in self.layers}, (), (), backends)

@@ -127,7 +127,7 @@ def no_fallback(specs: Specs, release: PlannerRelease) -> UniformTypeSpecs | Non
 def all_as_full(specs: Specs, release: PlannerRelease) -> UniformTypeSpecs | None:
     """From 0.27 on: latent layers beside windows are planned as full attention where their pages do not fit."""
     found = specs.values()
-    if any(spec.hidden_states or spec.latent_window or (spec.kept_as and not spec.windowed) for spec in found):
+    if any(spec.hidden_states or spec.latent_window or spec.chunked for spec in found):
         return None
     if not (any(spec.latent for spec in found) and any(spec.windowed for spec in found)):
         return None

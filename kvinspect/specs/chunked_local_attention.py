@@ -16,6 +16,7 @@ class ChunkedLocalAttentionSpec(OneSize):
 
     __slots__ = ()
 
+    chunked: ClassVar[bool] = True
     kept_as: ClassVar[str] = "full_attention"
     handed_on: ClassVar[tuple[str, ...]] = ("attention_chunk_size",)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from kvinspect.specs.full_attention import FullAttentionSpec
 from kvinspect.specs.merging import unlike
@@ -16,6 +16,8 @@ class SinkFullAttentionSpec(FullAttentionSpec):
     """Planned as full attention."""
 
     __slots__ = ()
+
+    has_sinks: ClassVar[bool] = True
 
     def merge_fields(self, specs: Sequence[Any], rules: MergeRules) -> None:
         """Its merge forgets `tokens_per_state`, which is then compared."""

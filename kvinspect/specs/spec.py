@@ -42,6 +42,10 @@ class Spec:
     """Whether a block of the pool is a multiple of its page (HiSparseHotSpec)."""
     latent_window: ClassVar[bool] = False
     """Whether it derives from SlidingWindowMLASpec."""
+    chunked: ClassVar[bool] = False
+    """Whether it attends within chunks of tokens (ChunkedLocalAttentionSpec)."""
+    has_sinks: ClassVar[bool] = False
+    """Whether it has attention sinks (SinkFullAttentionSpec)."""
     hidden_states: ClassVar[bool] = False
     """Whether it stores the hidden states of another model's layers (HiddenStateCacheSpec)."""
     pads_freely: ClassVar[bool] = True

@@ -19,7 +19,6 @@ from kvinspect.engine.release import EngineRelease
 from kvinspect.engine.specs import layer_spec
 from kvinspect.specs.attention import AttentionSpec
 from kvinspect.specs.kinds import LayerSpec
-from kvinspect.specs.mamba import MambaSpec
 
 
 class GroupLevel(NamedTuple):
@@ -60,7 +59,7 @@ def decide_in(cache: Stages, overrides: Facts | None = None) -> Decision:
     built, document = cache.built, cache.document
     facts = {**deployment_facts(document), **(overrides or {})}
     groups, info = _narrowed([*_cache_groups(cache, facts), *_encoder_groups(cache, facts)])
-    has_states = any(isinstance(group.spec, MambaSpec) for group in built.attention.groups)
+    has_states = any(group.spec.holds_states for group in built.attention.groups)
     request = request_of(document)._replace(state_blocks=cache.num_blocks if has_states else None)
     return Decision(groups, info, request, resolve(request, info))
 
@@ -99,7 +98,7 @@ def _cache_groups(cache: Stages, facts: Facts) -> Iterator[GroupLevel]:
 
 def wrapped_class(class_name: str, spec: LayerSpec) -> str:
     """The name of the class that the engine's layers really have: it makes one of its own for each chunk size."""
-    if isinstance(spec, AttentionSpec) and spec.kind == "chunked_local_attention":
+    if isinstance(spec, AttentionSpec) and spec.chunked:
         return f"ChunkedLocalAttention_{spec.attention_chunk_size}_{class_name}"
     return class_name
 

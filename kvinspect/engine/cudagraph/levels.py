@@ -83,7 +83,7 @@ def assumed(facts: Facts) -> dict[str, Any]:
 
 def level_of(backend: Backend, spec: LayerSpec | None, heads: int | None, facts: Facts, catalogue: Rule) -> Level:
     """The support of a backend for layers of a spec; `heads` are the model's query heads, None where nobody says."""
-    if spec is not None and spec.kind == "chunked_local_attention":
+    if spec is not None and spec.chunked:
         why = f"chunked local attention wraps {backend.name}, and the wrapper supports no graphs"
         return Level(AttentionCGSupport.NEVER, why)
     answer = backend.entry.get("cudagraph_support")

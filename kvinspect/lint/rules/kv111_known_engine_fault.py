@@ -17,7 +17,6 @@ from kvinspect.releases.data.catalogue import versions
 from kvinspect.releases.lookup import release
 from kvinspect.releases.release import Release
 from kvinspect.specs.attention import AttentionSpec
-from kvinspect.specs.mamba import MambaSpec
 
 
 class Fault(NamedTuple):
@@ -91,9 +90,9 @@ def _int4_window(subject: Subject) -> Fault | None:
 
 def _encoder_group_in_front(subject: Subject) -> Fault | None:
     groups = subject.cache.groups if subject.cache else ()
-    kinds = [group.first_spec.kind for group in groups]
-    encoder = next((i for i, kind in enumerate(kinds) if kind == "encoder_only_attention"), None)
-    if encoder is None or all(kind == "encoder_only_attention" for kind in kinds[encoder:]):
+    managed = [group.first_spec.managed for group in groups]
+    encoder = next((i for i, there in enumerate(managed) if not there), None)
+    if encoder is None or not any(managed[encoder:]):
         return None
     last = next(group for group in reversed(subject.cache.groups) if group.layer_names) if subject.cache else None
     viewed = subject.judged is not None and last is not None and last.layer_names[0] in subject.judged.views
@@ -123,7 +122,7 @@ def _states_under_kv_first(subject: Subject) -> Fault | None:
         if not (kind[0].conflict and 1 in kind[0].block_dims):
             continue
         specs = [home[layer].spec_of(layer) for layer in kind[0].shared_by if layer in home]
-        mixed = any(isinstance(s, MambaSpec) for s in specs) and any(isinstance(s, AttentionSpec) for s in specs)
+        mixed = any(s.holds_states for s in specs) and any(s.is_attention for s in specs)
         if mixed:
             text = "state-space pages under a K/V-first view: block i of the one is not block i of the other"
             return Fault(subject.entry(kind[0].conflict.layers[0]), text)

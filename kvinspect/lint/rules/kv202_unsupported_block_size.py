@@ -9,14 +9,13 @@ from kvinspect.engine.selection import takes_block
 from kvinspect.lint.rule import ERROR, Found, Rule
 from kvinspect.lint.rules._shared import GROUPS
 from kvinspect.lint.subject import Subject
-from kvinspect.specs.attention import AttentionSpec
 
 
 def takers(subject: Subject) -> Iterator[AttentionGroup]:
     """Attention groups whose backend takes no kernel block that divides their block size."""
     for members in subject.split:
         for group in members:
-            is_attention = isinstance(group.spec, AttentionSpec)
+            is_attention = group.spec.is_attention
             if is_attention and not takes_block(group.backend.sizes_for(group.spec), group.spec.block_size):
                 yield group
 

@@ -16,7 +16,7 @@ def check(subject: Subject) -> Iterator[Found]:
     for members, size in zip(subject.split, cache.kernel_blocks if cache else (), strict=False):
         for group in members[:1]:
             block = group.spec.block_size
-            if group.spec.kind != "mamba" and size < block:
+            if not group.spec.holds_states and size < block:
                 kernel_blocks = counted(block // size, "kernel block")
                 text = f"a block of {counted(block, 'token')} is {kernel_blocks} of {size} ({group.backend.name})"
                 yield Found((*GROUPS, group.kv_cache_group_id, "kv_cache_spec", "block_size"), text, group.layer_names)

@@ -8,7 +8,6 @@ from kvinspect.engine.conditions import choose
 from kvinspect.lint.rule import ERROR, Found, Rule
 from kvinspect.lint.rules._shared import attends_both_ways
 from kvinspect.lint.subject import Subject
-from kvinspect.specs.attention import AttentionSpec
 
 
 def check(subject: Subject) -> Iterator[Found]:
@@ -18,7 +17,7 @@ def check(subject: Subject) -> Iterator[Found]:
     facts = subject.cache.situation.facts()
     for group in subject.attention:
         entry = subject.release.catalogue["backends"].get(group.backend.name, {})
-        if isinstance(group.spec, AttentionSpec) and choose(entry.get("supports_mm_prefix"), facts) is False:
+        if group.spec.is_attention and choose(entry.get("supports_mm_prefix"), facts) is False:
             text = f"{group.backend.name} cannot attend both ways, and the requests have spans that do"
             yield Found(subject.entry(group.layer_names[0]), text, group.layer_names)
 
