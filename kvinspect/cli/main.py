@@ -14,7 +14,7 @@ import typer
 
 from kvinspect import __version__
 from kvinspect.cli.command import Command, Group
-from kvinspect.cli.exits import CLEAN, DEVICE, INPUT, INTERNAL, INTERRUPTED, PIPE, print_problems, say
+from kvinspect.cli.exits import CLEAN, DEVICE, FINDINGS, INPUT, INTERNAL, INTERRUPTED, PIPE, print_problems, say
 from kvinspect.cli.serve_words import WithServeWords
 from kvinspect.output import inputs
 from kvinspect.output.streams import NobodyReads, guarded
@@ -132,7 +132,7 @@ def _said(error: Exception) -> int:
 
     if isinstance(error, DocumentError):
         print_problems(error.errors)
-        return INPUT
+        return FINDINGS if all(problem.kind == "stopped" for problem in error.errors) else INPUT
     if isinstance(error, DeviceError):
         say(f"kvinspect: {safe(str(error))}")
         return DEVICE

@@ -125,7 +125,7 @@ def _checked(found: Mapping[str, Any], version: str, depth: int) -> Transfer:
 
 def refused(message: str) -> DocumentError:
     """An error of a connector with which the engine would not start."""
-    problem = Problem(("kv_transfer_config",), message=f"the engine stops: {message}", source=SOURCE, kind="refused")
+    problem = Problem(("kv_transfer_config",), message=f"the engine stops: {message}", source=SOURCE, kind="stopped")
     return DocumentError([problem])
 
 

@@ -40,7 +40,7 @@ def _nearest(word: str) -> str:
     """The code, beginning of codes or name that was most likely meant, "" where none comes near.
 
     Of a code the hundred is what it is about, so that a rule of the same hundred is nearest, and where there is no such
-    hundred the nearest one: KV199 is near KV113, KV999 and KV9 near KV6.
+    hundred the nearest one: KV199 is near KV113, KV999 near KV901 and KV7 near KV6.
     """
     code = _CODE.fullmatch(word)
     digits = code[1].upper().translate(str.maketrans("OIL", "011")) if code else ""

@@ -13,7 +13,7 @@ from kvinspect.engine.selection import Ask, Misfit, candidates, misfits_of
 from kvinspect.models.flash_attention import flash_attention_version
 from kvinspect.models.inner_backends import INNER
 from kvinspect.models.layers import Attention, Latent
-from kvinspect.models.resolve import refusal
+from kvinspect.models.resolve import refusal, stopped
 from kvinspect.models.setting import Setting
 
 
@@ -122,7 +122,7 @@ class Chooser:
         if wanted is not None:
             reasons = self._reasons(wanted, ask, extra)
             if reasons:
-                raise refusal("attention_backend", f"{wanted} does not take {'; '.join(reasons)}")
+                raise stopped("attention_backend", f"{wanted} does not take {'; '.join(reasons)}")
             return Choice(wanted, "asked for")
         passed: list[PassedOver] = []
         for name in candidates(self.setting.release.catalogue, self.setting.situation, ask):
@@ -131,7 +131,7 @@ class Chooser:
                 return Choice(name, "first on the release's list that takes the layer", tuple(passed))
             passed.append(PassedOver(name, reasons))
         said = "; ".join(f"{name}: {', '.join(reasons)}" for name, reasons in passed)
-        raise refusal("attention_backend", f"no attention backend of {self._place()} takes the layers: {said}")
+        raise stopped("attention_backend", f"no attention backend of {self._place()} takes the layers: {said}")
 
     def _unasked(self, ask: Ask) -> Choice | None:
         """The backend of a CPU, which is taken whatever the user names and without asking what it supports."""

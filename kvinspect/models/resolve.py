@@ -180,3 +180,8 @@ def resolve_length(model: Model, shape: Shape, arguments: EngineArguments, rules
 def refusal(name: str, message: str, hint: str = "") -> DocumentError:
     """An error for an argument with which the engine would not start."""
     return DocumentError([Problem((name,), message=message, hint=hint, source=SOURCE, kind="refused")])
+
+
+def stopped(name: str, message: str) -> DocumentError:
+    """What the engine itself would refuse at start-up, all that it asks for being known: a finding, no wrong call."""
+    return DocumentError([Problem((name,), message=message, source=SOURCE, kind="stopped")])

@@ -235,7 +235,7 @@ def test_an_impossible_point_leaves_the_others_planned(run, tmp_path, sweep, ref
 
 def test_a_sweep_of_which_no_point_is_possible_says_why(run):
     done = run("plan", MODEL, *MEMORY, "--sweep", "block_size=7,9")
-    assert (done.returncode, done.stdout) == (2, "")
+    assert (done.returncode, done.stdout) == (1, "")
     assert "blocks of 7" in done.stderr
     assert "blocks of 9" in done.stderr
 

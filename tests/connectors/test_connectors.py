@@ -160,3 +160,12 @@ def test_more_sequences_than_blocks_of_states_stop_the_engine():
     assert "lower max_num_seqs to 334" in refusal.text
     assert plan(HYBRID, 2, "0.27", max_model_len=8192, max_num_seqs=334).clean
     assert plan(HYBRID, 2, "0.27", max_model_len=8192, max_num_seqs=1024, enforce_eager=True).clean
+
+
+def test_what_stops_the_engine_is_a_finding_and_what_nobody_knows_is_not(run):
+    given = ("plan", WINDOWS, "--kv-cache-memory-bytes", "4G", "--engine", "0.28")
+    stops = '{"kv_connector": "Nobody", "kv_role": "kv_both"}'
+    assert run(*given, "--kv-transfer-config", stops).returncode == 1
+    assert run(*given, "--block-size", "7").returncode == 1
+    assert run(*given, "--attention-backend", "FLASHINFER", "--device-capability", "7.0").returncode == 1
+    assert run(*given, "--attention-backend", "FLASHINFR").returncode == 2

@@ -8,9 +8,9 @@ from kvinspect.lint.registry import UnknownRule, rule_named, selected
 @pytest.mark.parametrize(
     ("word", "near"),
     [
-        ("KV999", "KV6"),
-        ("KV9", "KV6"),
-        ("KV8", "KV6"),
+        ("KV999", "KV901"),
+        ("KV7", "KV6"),
+        ("KV8", "KV9"),
         ("KV000", "KV001"),
         ("KV1O3", "KV103"),
         ("kvlo3", "KV103"),

@@ -71,7 +71,7 @@ def test_an_unknown_release_is_told_at_the_configuration_whatever_the_document_n
 
 def test_every_wrong_key_is_told_with_its_line(tmp_path):
     path = tmp_path / "kvinspect.toml"
-    path.write_text("selct = []\nignore = ['KV9']\nfail-on = 'warn'\nseverity = {KV101 = 'bad'}\n", encoding="utf-8")
+    path.write_text("selct = []\nignore = ['KV7']\nfail-on = 'warn'\nseverity = {KV101 = 'bad'}\n", encoding="utf-8")
     with pytest.raises(kvinspect.DocumentError) as caught:
         read_settings(path)
     said = [(error.mark.line, error.text) for error in caught.value.errors]
@@ -84,8 +84,8 @@ def test_every_wrong_key_is_told_with_its_line(tmp_path):
     ("text", "line"),
     [
         ("[severity]\nKV101 = 'note'\nKV102 = 'bad'\n", 3),
-        ("[severity]\nKV101 = 'note'\nKV9 = 'note'\n", 3),
-        ("ignore = []\n[per-file-ignores]\n'a/*' = ['KV1']\n\"b/*\" = ['KV9']\n", 4),
+        ("[severity]\nKV101 = 'note'\nKV7 = 'note'\n", 3),
+        ("ignore = []\n[per-file-ignores]\n'a/*' = ['KV1']\n\"b/*\" = ['KV7']\n", 4),
         ("ignore = []\nseverity = {KV101 = 'note', KV102 = 'bad'}\n", 2),
         ("severity.KV101 = 'note'\nseverity.KV102 = 'bad'\n", 2),
     ],
