@@ -10,7 +10,7 @@ from kvinspect.document.limits import MAX_LOG_BYTES
 from kvinspect.document.problem import DocumentError, Mark, Problem
 from kvinspect.engine.answer import refusal_dict
 from kvinspect.engine.refusal import Unknown
-from kvinspect.models.memory import Memory
+from kvinspect.models.memory import Band, Memory
 from kvinspect.planning.log_comparison import Compared, comparison, memory_range
 from kvinspect.planning.start_up_log import StartUpLog, read_start_up_log
 from kvinspect.question.model import ModelPlan
@@ -41,6 +41,22 @@ def _plan(found: ModelPlan) -> dict[str, Any]:
     error = {"stage": refusal.stage, **refusal_dict(refusal)} if refusal else None
     setting = found.plan.setting
     return {"engine": setting.engine, "release": setting.release, "memory": found.memory._asdict(), "error": error}
+
+
+def measured(name: str) -> Memory:
+    """The memory that a start-up had, as its log prints it: that of the worker with least, to a hundredth of a GiB.
+
+    Raises DocumentError as `read_log`, ValueError where the log does not say how much there was.
+    """
+    found = read_log(name).available_gib
+    if not found:
+        raise ValueError(f"{printable(name)} does not say how much memory was available for the KV cache")
+    gib = min(found.values())
+    size, half = int(gib * (1 << 30)), (1 << 30) // 200
+    how = (
+        f"measured: {gib} GiB in the start-up of {printable(name)}, for the same GPU, weights, batches and utilization"
+    )
+    return Memory(max(size, 0), how, exact=False, band=Band(max(size - half, 0), max(size + half, 0)))
 
 
 def read_log(name: str) -> StartUpLog:

@@ -92,6 +92,9 @@ def plan(
     ] = None,
     gpu: Annotated[str | None, typer.Option("--gpu-memory", metavar="SIZE", help="Of a GPU, for an estimate.")] = None,
     weights: Annotated[str | None, typer.Option(metavar="SIZE", help="Of all weights; absent: the folder's.")] = None,
+    calibrate: Annotated[
+        str | None, typer.Option(metavar="FILE", help="A start-up log whose available memory replaces the estimate.")
+    ] = None,
     like: Annotated[
         str | None, typer.Option(metavar="MODEL", help="Plan with this model's config.json, for a fine-tune of it.")
     ] = None,
@@ -124,7 +127,8 @@ def plan(
 
     show = _Show(how or by_ending(output, ENDINGS, Kind.table), output, all_layers, quiet, color, strict)
     try:
-        budget = Budget(available, gpu, weights, parse_gpus(gpus) if gpus is not None else None)
+        named = parse_gpus(gpus) if gpus is not None else None
+        budget = Budget(available, gpu, weights, named, _measured(calibrate))
         if log is not None:
             _only_of_a_log(show, sweep, (platform, engine, capability, like, *budget), words)
             code = _logged(log, words or [], engine, (platform, capability), env, budget, show, like)
@@ -136,6 +140,15 @@ def plan(
     except (NoMemory, NotFound, ValueError) as error:
         raise bad_call(str(error)) from None
     raise typer.Exit(code)
+
+
+def _measured(log: str | None) -> Memory | None:
+    """The memory of the start-up whose log is named."""
+    if log is None:
+        return None
+    from kvinspect.api.plan_log import measured
+
+    return measured(log)
 
 
 class _Show(NamedTuple):

@@ -31,6 +31,8 @@ class Budget(NamedTuple):
     gpu: str | None = None
     weights: str | None = None
     gpus: Gpus | None = None
+    measured: Memory | None = None
+    """What a start-up of the same kind had."""
 
     @property
     def size(self) -> int | None:
@@ -63,6 +65,8 @@ def memory_of(
     exact = exact if budget.available is None else parse_memory(budget.available)
     if exact is not None:
         return Memory(exact, "given", gpu=budget.size, gpu_name=budget.name)
+    if budget.measured is not None:
+        return budget.measured._replace(gpu=budget.size, gpu_name=budget.name)
     if budget.size is not None:
         return _estimate(budget, arguments, folder, model)
     if arguments.get("num_gpu_blocks_override") is not None:

@@ -8,7 +8,7 @@ from kvinspect.document.fold import fold_names
 from kvinspect.document.numbers import counted
 from kvinspect.planning.answer import Capacity, ModelOrigin, PlanAnswer, PlannedGroup
 from kvinspect.report.fold import human_bytes, title_of
-from kvinspect.report.page import Block, Heading, Item, Page, Paragraph, Span, Spans, Table, cell, spans
+from kvinspect.report.page import Block, Heading, Item, Page, Paragraph, Span, Spans, Style, Table, cell, spans
 from kvinspect.specs.uniform_type import UniformTypeSpecs
 
 COLUMNS = ("group", "kind", "backend", "layers", "tokens", "page bytes", "unused", "a request")
@@ -17,9 +17,12 @@ COLUMNS = ("group", "kind", "backend", "layers", "tokens", "page bytes", "unused
 
 def page(answer: PlanAnswer, all_layers: bool = False, origin: ModelOrigin | None = None) -> Page:
     """The page of one answer; `origin` is the model that it was made for, where there is one."""
-    blocks: list[Block] = [Heading(_title(answer), _outcome(answer)), *(_model(origin) if origin else ())]
+    blocks: list[Block] = [
+        Heading(_title(answer), _outcome(answer, origin.verdict if origin else "")),
+        *(_model(origin) if origin else ()),
+    ]
     if answer.refusal is not None:
-        blocks += refused(answer)
+        blocks += refused(answer, bool(origin and origin.verdict))
     else:
         if answer.groups:
             blocks.append(Table(COLUMNS, tuple(_row(group, answer, all_layers) for group in answer.groups)))
@@ -56,7 +59,9 @@ def _title(answer: PlanAnswer) -> Spans:
     return spans(Span(title_of(setting.source), "strong"), "   " + " · ".join(filter(None, facts)))
 
 
-def _outcome(answer: PlanAnswer) -> Spans:
+def _outcome(answer: PlanAnswer, verdict: str = "") -> Spans:
+    if verdict and not answer.not_modelled:
+        return _fit(verdict)
     if answer.refusal is not None:
         return spans(Span("✗ refused", "bad"))
     blocks = counted(answer.num_blocks or 0, "block", ",")
@@ -69,11 +74,23 @@ def _outcome(answer: PlanAnswer) -> Spans:
     return spans(Span(f"{sign} {blocks} (not counted: {what})", "changed"))
 
 
-def refused(answer: PlanAnswer) -> Iterable[Block]:
-    """Where and why the engine refuses."""
+FIT: dict[str, tuple[str, Style]] = {"fits": ("✓", "good"), "tight": ("≈", "changed"), "does not fit": ("✗", "bad")}
+"""Verdict of an estimate → its sign and its style."""
+
+
+def _fit(verdict: str) -> Spans:
+    sign, style = FIT[verdict.partition(":")[0]]
+    return spans(Span(f"{sign} {verdict.partition(' of ')[0]}", style))
+
+
+def refused(answer: PlanAnswer, estimated: bool = False) -> Iterable[Block]:
+    """Where and why the engine refuses, or by an estimate would."""
     refusal = answer.refusal
     assert refusal is not None
-    yield Paragraph(spans(Span("refused", "bad"), f" at start-up ({refusal.stage}): {refusal.type}"))
+    if estimated:
+        yield Paragraph(spans("By the estimate the engine would not start; nothing of it is the engine's own message."))
+    else:
+        yield Paragraph(spans(Span("refused", "bad"), f" at start-up ({refusal.stage}): {refusal.type}"))
     yield Paragraph(spans(f"Why: {refusal.text}."))
     if refusal.where:
         yield Item("→", spans(refusal.where))

@@ -125,6 +125,8 @@ WAYS = {
     "rule": lambda files: [[], ["KV103"], [files.word]],
     "map": documents,
     "capture": lambda files: [[], [files.word]],
+    "gpus": lambda files: [[], ["h100"], [files.word]],
+    "models": lambda files: [["gpt-oss"], [files.word]],
     "doctor": lambda files: [*documents(files), []],
     "schema": lambda files: [[], [files.word]],
 }

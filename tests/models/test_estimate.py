@@ -105,3 +105,24 @@ def test_any_config_has_a_size(config):
         config["num_hidden_layers"] %= 50
     found = estimated_memory(config, Device(80 << 30), 0.9, engine_arguments({"tensor_parallel_size": 2}), ModelRules())
     assert found.size >= 0
+
+
+def test_a_start_up_of_ones_own_replaces_the_estimate(run, tmp_path):
+    log = tmp_path / "server.log"
+    log.write_text(
+        "INFO 12-01 10:00:00 [gpu_worker.py:1] Available KV cache memory: 40.25 GiB\n"
+        "INFO 12-01 10:00:01 [core.py:1] Available KV cache memory: 40.50 GiB\n"
+    )
+    words = ("plan", "Qwen3-32B", "--gpu", "2xH100", "--max-model-len", "32k", "--calibrate", log)
+    memory = json.loads(run(*words, "-f", "json").stdout)["memory"]
+    assert memory["size"] in (int(40.25 * (1 << 30)), int(40.5 * (1 << 30)))
+    assert memory["how"].startswith("measured: 40.")
+    log.write_text("INFO 12-01 10:00:00 [gpu_worker.py:1] GPU KV cache size: 1,000 tokens\n")
+    assert run(*words).returncode == 2
+
+
+def test_an_estimate_is_not_shown_as_the_engines_refusal(run):
+    shown = run("plan", "Qwen3-32B", "--gpu", "rtx4090", "--max-model-len", "32k")
+    assert shown.returncode == 1
+    assert "✗ does not fit: not one request" in shown.stdout.splitlines()[0]
+    assert "ValueError" not in shown.stdout
