@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from kvinspect.document.document import Tensor
 from kvinspect.document.numbers import counted
-from kvinspect.engine.captured import Comparison
+from kvinspect.engine.comparison import Comparison
 from kvinspect.engine.reason import Reason
 from kvinspect.engine.refusal import Refusal
 from kvinspect.engine.reshape import Allocation, LayerView, Part

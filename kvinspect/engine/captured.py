@@ -8,57 +8,16 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kvinspect.document.captured import CapturedEntry, CapturedViewEntry
 from kvinspect.document.document import Document
-from kvinspect.document.fold import fold_names
 from kvinspect.document.numbers import counted
 from kvinspect.document.words import DTYPE_BYTES
+from kvinspect.engine.answer import AlignAnswer
+from kvinspect.engine.comparison import Comparison, Difference
 from kvinspect.engine.reshape import LayerView, Part
 
-if TYPE_CHECKING:
-    from kvinspect.engine.answer import AlignAnswer
-
 NOTHING = "nothing"
-
-
-class Difference(NamedTuple):
-    """What the engine made otherwise than it was computed, in the same words for both; no layers: the whole."""
-
-    what: str
-    computed: str
-    captured: str
-    layer_names: tuple[str, ...] = ()
-
-    @property
-    def text(self) -> str:
-        """The difference as a sentence."""
-        layers = ", ".join(fold_names(list(self.layer_names)))
-        return f"{self.what}{' of ' if layers else ''}{layers}: computed {self.computed}, captured {self.captured}"
-
-    def to_dict(self) -> dict[str, Any]:
-        """The difference as JSON."""
-        return {**self._asdict(), "layer_names": list(self.layer_names)}
-
-
-class Comparison(NamedTuple):
-    """A computed cache beside a captured one; `why_not` says why they were not compared."""
-
-    vllm: str
-    num_layers: int = 0
-    differences: tuple[Difference, ...] = ()
-    why_not: str = ""
-
-    def to_dict(self) -> dict[str, Any]:
-        """The comparison as JSON."""
-        return {
-            "vllm": self.vllm,
-            "compared": not self.why_not,
-            "why_not": self.why_not or None,
-            "num_layers": self.num_layers,
-            "differences": [found.to_dict() for found in self.differences],
-        }
 
 
 def compare(document: Document, answer: AlignAnswer) -> Comparison | None:

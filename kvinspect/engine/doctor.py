@@ -10,7 +10,7 @@ from kvinspect import __version__
 from kvinspect.document.captured import CapturedEntry, CapturedGraphsEntry
 from kvinspect.document.document import Document
 from kvinspect.engine.answer import SCHEMA_VERSION, AlignAnswer
-from kvinspect.engine.captured import Difference
+from kvinspect.engine.comparison import Difference
 from kvinspect.engine.cudagraph.answer import CGSupportAnswer
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kvinspect.engine.captured import Comparison
+from kvinspect.engine.comparison import Comparison
 from kvinspect.report.page import Block, Item, Paragraph, Span, spans
 
 
