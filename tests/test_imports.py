@@ -40,6 +40,7 @@ run()"""
 
 
 ROOMS = [
+    "provenance",
     "output",
     "installed",
     "releases.data",

@@ -13,6 +13,7 @@ from kvinspect.engine.groups import AttentionGroup
 from kvinspect.engine.refusal import Refused
 from kvinspect.engine.reshape import Allocation, LayerView, Part, Place, Reshaper, shaped_axes
 from kvinspect.geometry import Step, StridedView
+from kvinspect.provenance import vllm
 from kvinspect.specs.attention import AttentionSpec
 
 
@@ -22,11 +23,13 @@ def asked_for(document: Document) -> bool:
     return str(extra.get("enable_cross_layers_blocks", False)).lower() == "true"
 
 
+@vllm("KVConnectorModelRunnerMixin.use_uniform_kv_cache", until="0.26")
 def by_block_stride(spec: AttentionSpec) -> bool:
     """Any attention spec will do (0.25, 0.26)."""
     return True
 
 
+@vllm("KVConnectorModelRunnerMixin.use_uniform_kv_cache", since="0.27", until="0.28")
 def without_inline_scales(spec: AttentionSpec) -> bool:
     """Any but those with a scale for each token and head beside its data (0.27, 0.28)."""
     return not spec.per_token_head
@@ -46,6 +49,7 @@ def applies(
     return isinstance(group.spec, AttentionSpec) and bool(indexes) and takes(group.spec)
 
 
+@vllm("KVConnectorModelRunnerMixin.allocate_uniform_kv_caches", until="0.28")
 def views(
     shaper: Reshaper, group: AttentionGroup, tensors: Sequence[Tensor]
 ) -> tuple[dict[str, Place], dict[str, LayerView]]:

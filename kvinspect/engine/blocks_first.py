@@ -17,6 +17,7 @@ from kvinspect.engine.groups import AttentionGroup
 from kvinspect.engine.refusal import Refusal, Refused
 from kvinspect.engine.reshape import LayerView
 from kvinspect.geometry import StridedView, ViewError
+from kvinspect.provenance import vllm
 from kvinspect.specs.attention import AttentionSpec
 
 MIXED = "_has_mixed_attention_kv_layout"
@@ -40,6 +41,7 @@ class WholeModel(NamedTuple):
 ModelStep = Callable[[WholeModel, Sequence[Tensor]], tuple[list[TensorOutcome], Refusal | None]]
 
 
+@vllm("GPUModelRunner._update_hybrid_attention_mamba_layout", until="0.28")
 def everywhere(model: WholeModel, tensors: Sequence[Tensor]) -> tuple[list[TensorOutcome], Refusal | None]:
     """(what the step does to each allocation, the first refusal of the model's, which may belong to none of them)."""
     step = _Step(model)

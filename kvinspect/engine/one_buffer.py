@@ -19,9 +19,11 @@ from kvinspect.engine.refusal import Refused, Unknown, stage
 from kvinspect.engine.release import EngineRelease, Given
 from kvinspect.engine.reshape import LayerView
 from kvinspect.engine.stages import Attention, Built, Groups, KernelBlocks, Tensors, Views
+from kvinspect.provenance import vllm
 from kvinspect.specs.kinds import LayerSpec
 
 
+@vllm("resolve_kv_cache_layout", since="0.29", until="0.30")
 def layout(
     backends: Sequence[Backend], specs: Iterable[LayerSpec], asked: str | None, release: EngineRelease
 ) -> Layout:
@@ -29,6 +31,7 @@ def layout(
     return resolve(_declared(backends), specs, asked, release.unpadded, by_sharding=False)
 
 
+@vllm("resolve_kv_cache_layout", since="0.33")
 def layout_with_sharding(
     backends: Sequence[Backend], specs: Iterable[LayerSpec], asked: str | None, release: EngineRelease
 ) -> Layout:
@@ -40,6 +43,7 @@ def _declared(backends: Sequence[Backend]) -> dict[str, Sequence[str] | None]:
     return {backend.name: backend.layouts for backend in backends if not backend.is_ssm}
 
 
+@vllm("get_kv_cache_config_from_groups", since="0.29")
 def tensors(given: Given, grouped: Groups, layout: Layout) -> Tensors:
     """Return the document's tensors for as many blocks as are asked for, else the planner's. Raises Refused."""
     written, blocks = given.document.tensors or (), given.document.num_blocks
@@ -65,6 +69,7 @@ def _resized(tensor: Tensor, blocks: int, wanted: int, by_region: bool) -> Tenso
     return tensor._replace(size=size, layer_stride=layer_stride, offset=offset)
 
 
+@vllm("prepare_kernel_block_sizes", "select_common_block_size", since="0.33")
 def kernel_block_sizes_of_dense(attention: Attention, tensors: Tensors) -> KernelBlocks:
     """Return sizes from the backends; blocks with other layers' pages between them stay whole (0.33)."""
     apart = {
@@ -77,6 +82,7 @@ def kernel_block_sizes_of_dense(attention: Attention, tensors: Tensors) -> Kerne
     return kernel_blocks.kernel_block_sizes(attention.groups, attention.members, whole)
 
 
+@vllm("allocate_kv_cache", "create_kv_cache_views", since="0.29")
 def views(given: Given, built: Built) -> Views:
     """Return the view of every layer. Raises Refused."""
     with stage("allocate", "allocate_kv_cache"):

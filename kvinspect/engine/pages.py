@@ -14,20 +14,24 @@ from kvinspect.engine.backends import Backend
 from kvinspect.engine.conditions import outcomes
 from kvinspect.engine.expressions import evaluate
 from kvinspect.engine.refusal import Refused, Unknown
+from kvinspect.provenance import vllm
 from kvinspect.specs.attention import AttentionSpec, data_by_kind, page_by_slots
 from kvinspect.specs.kinds import LayerSpec
 
 
+@vllm("_apply_alignment_padding", until="0.27")
 def aligned_by_kind(spec: LayerSpec) -> LayerSpec:
     """A latent spec with its page rounded up to `alignment`, 0.25 to 0.27 (`_apply_alignment_padding`)."""
     return spec.aligned(data_by_kind)
 
 
+@vllm("_apply_alignment_padding", since="0.28")
 def aligned_by_slots(spec: LayerSpec) -> LayerSpec:
     """A latent spec with its page rounded up to `alignment`, 0.28 on, where its model version is checked as well."""
     return spec.checked().aligned(page_by_slots)
 
 
+@vllm("AttentionBackend.customize_spec", since="0.28", until="0.30")
 def customized(spec: LayerSpec, backend: Backend) -> LayerSpec:
     """A spec with what the backend packs into its pages, 0.28 on (`AttentionBackend.customize_spec`).
 
@@ -42,6 +46,7 @@ def customized(spec: LayerSpec, backend: Backend) -> LayerSpec:
     return spec if rule is None else _packed(spec, rule, backend)
 
 
+@vllm("customize_attention_spec", "AttentionBackend.customize_spec", since="0.33")
 def customized_splittable(spec: LayerSpec, backend: Backend) -> LayerSpec:
     """As `customized`, and blocks that kernels of fixed sizes split stay whole ones apart (0.33)."""
     spec = customized(spec, backend)

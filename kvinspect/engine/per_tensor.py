@@ -14,10 +14,12 @@ from kvinspect.engine.refusal import Refused, Unknown, stage
 from kvinspect.engine.release import EngineRelease, Given
 from kvinspect.engine.reshape import LayerView, Place, Reshaper
 from kvinspect.engine.stages import Attention, Built, Groups, KernelBlocks, Tensors, Views
+from kvinspect.provenance import vllm
 from kvinspect.specs.attention import AttentionSpec
 from kvinspect.specs.kinds import LayerSpec
 
 
+@vllm("get_kv_cache_layout", "AttentionBackend.get_required_kv_cache_layout", until="0.28")
 def layout(
     backends: Sequence[Backend], specs: Iterable[LayerSpec], asked: str | None, release: EngineRelease
 ) -> Layout:
@@ -29,6 +31,7 @@ def layout(
     return Layout(required[-1] if required else written)
 
 
+@vllm("get_kv_cache_config_from_groups", until="0.28")
 def tensors(given: Given, grouped: Groups, layout: Layout) -> Tensors:
     """Return the document's allocations, else the planner's."""
     document, num_blocks = given.document, given.num_blocks
@@ -54,11 +57,13 @@ def _check_fields(given: Given) -> None:
             raise Refused("TypeError", text, function="KVCacheTensor", path=path)
 
 
+@vllm("prepare_kernel_block_sizes", "select_common_block_size", until="0.30")
 def kernel_block_sizes(attention: Attention, tensors: Tensors) -> KernelBlocks:
     """Return kernel block sizes that are chosen from the backends alone (0.25 to 0.30)."""
     return kernel_blocks.kernel_block_sizes(attention.groups, attention.members)
 
 
+@vllm("_allocate_kv_cache", "_reshape_kv_cache", until="0.28")
 def views(given: Given, built: Built) -> Views:
     """Return views of allocations of their own. Raises Refused."""
     made = _views(given, built)

@@ -14,6 +14,7 @@ from kvinspect.document.document import Tensor
 from kvinspect.engine.groups import KVCacheGroup
 from kvinspect.engine.layout.layouts import Layout
 from kvinspect.engine.refusal import Refused
+from kvinspect.provenance import vllm
 from kvinspect.specs.spec import UnpaddedPage
 
 Slots = tuple[int, list[tuple[int, list[str]]]]
@@ -35,6 +36,7 @@ class Space(NamedTuple):
     """Whether a KV connector asks for blocks across layers."""
 
 
+@vllm("get_kv_cache_config_from_groups", until="0.28")
 def place_per_tensor(groups: Sequence[KVCacheGroup], space: Space) -> tuple[Tensor, ...]:
     """Allocations of their own for the layers, or packed ones (0.25 to 0.28).
 
@@ -52,6 +54,7 @@ def place_per_tensor(groups: Sequence[KVCacheGroup], space: Space) -> tuple[Tens
     return _pools(groups, num_blocks, unpadded)
 
 
+@vllm("_pool_bytes_per_block", until="0.28")
 def bytes_per_tensor(groups: Sequence[KVCacheGroup], space: Space) -> int:
     """Bytes of one block through all layers of a worker (`_pool_bytes_per_block`, 0.25 to 0.28). Raises Refused."""
     typed = [group.spec.each_its_own for group in groups]
@@ -109,6 +112,7 @@ def _in_one(slots: Slots, num_blocks: int) -> tuple[Tensor, ...]:
     )
 
 
+@vllm("_bucket_layers_by_page_size", "_get_kv_cache_config_packed", until="0.26")
 def packed_by_page_size(groups: Sequence[KVCacheGroup], unpadded: UnpaddedPage) -> Slots:
     """Layers of like pages of all groups share a slot, the slots of one page size behind each other (0.25, 0.26)."""
     buckets: dict[int, list[list[str]]] = defaultdict(list)
@@ -128,6 +132,7 @@ def packed_by_page_size(groups: Sequence[KVCacheGroup], unpadded: UnpaddedPage) 
     return offset, slots
 
 
+@vllm("_get_packed_kv_cache_layout", "_get_kv_cache_config_packed", since="0.27", until="0.28")
 def packed_densely(groups: Sequence[KVCacheGroup], unpadded: UnpaddedPage) -> Slots:
     """Each group's layers lie one behind the other from the start of the block, groups over groups (0.27, 0.28)."""
     layers_at: dict[int, list[str]] = defaultdict(list)

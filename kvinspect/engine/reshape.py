@@ -17,6 +17,7 @@ from kvinspect.engine.backends import Backend
 from kvinspect.engine.groups import AttentionGroup
 from kvinspect.engine.refusal import Refused
 from kvinspect.geometry import Step, StridedView, contiguous_strides
+from kvinspect.provenance import vllm
 from kvinspect.specs.attention import AttentionSpec
 from kvinspect.specs.kinds import LayerSpec
 from kvinspect.specs.mamba import MambaSpec
@@ -255,6 +256,7 @@ def _page_by_page(spec: AttentionSpec, shape: Shape, order: Shape, num_blocks: i
     return (("view_dtype", (spec.itemsize,)), ("view", (paged,)), ("transpose", (0, 1)))
 
 
+@vllm("_reshape_kv_cache", until="0.26")
 def views_by_state(spec: MambaSpec, num_blocks: int, page: int) -> Chains:
     """One view a state, each stepping from page to page (0.25, 0.26)."""
     out, offset = list[Chain](), 0
@@ -270,27 +272,32 @@ def views_by_state(spec: MambaSpec, num_blocks: int, page: int) -> Chains:
     return tuple(out)
 
 
+@vllm("_reshape_kv_cache", since="0.27", until="0.28")
 def view_of_pages(spec: MambaSpec, num_blocks: int, page: int) -> Chains:
     """One view of whole pages as bytes, which the layer takes apart itself (0.27, 0.28)."""
     steps: tuple[Step, ...] = (("slice", (0, 0, num_blocks * page)), ("view", ((num_blocks, 1, 1, page),)))
     return (("int8", steps, (BLOCK, None, None, BYTE)),)
 
 
+@vllm("_reshape_attention_kv_cache", since="0.27", until="0.28")
 def quantised_only(spec: AttentionSpec, cache_dtype: str) -> str:
     """The cache dtype for a layer's shape: `auto` for layers that stay unquantised (0.27, 0.28)."""
     return "auto" if spec.kv_quant_mode == "NONE" else cache_dtype
 
 
+@vllm("_reshape_attention_kv_cache", until="0.26")
 def quantised_or_turboquant(spec: AttentionSpec, cache_dtype: str) -> str:
     """As `quantised_only`, but a TurboQuant spec, which names no mode, counts as quantised (0.25, 0.26)."""
     return cache_dtype if spec.kind == "tq_full_attention" else quantised_only(spec, cache_dtype)
 
 
+@vllm("GPUModelRunner._reshape_kv_cache_tensors", until="0.28")
 def quantised_by_spec(spec: AttentionSpec, cache_dtype: str) -> str:
     """As `quantised_only`, with the cache dtype of the spec before the engine's (V1)."""
     return "auto" if spec.kv_quant_mode == "NONE" else spec.cache_dtype_str or cache_dtype
 
 
+@vllm("_reshape_attention_kv_cache", until="0.28")
 def blocks_of_states(spec: AttentionSpec, of_view: int, of_group: int) -> int:
     """A block is as many kernel blocks as its stored states fill (V2). Raises Refused where it stores none."""
     if of_view == 0:
@@ -298,16 +305,19 @@ def blocks_of_states(spec: AttentionSpec, of_view: int, of_group: int) -> int:
     return spec.storage_block_size // of_view
 
 
+@vllm("GPUModelRunner._reshape_kv_cache_tensors", until="0.28")
 def blocks_of_tokens(spec: AttentionSpec, of_view: int, of_group: int) -> int:
     """A block is as many kernel blocks as its tokens fill, also where fewer states are stored (V1)."""
     return spec.block_size // of_group
 
 
+@vllm("_reshape_kv_cache", until="0.28")
 def sized_groups(group_id: int, num_sizes: int) -> bool:
     """Groups behind the list of kernel block sizes have no views (V2)."""
     return group_id < num_sizes
 
 
+@vllm("GPUModelRunner._reshape_kv_cache_tensors", until="0.28")
 def all_but_one_group(group_id: int, num_sizes: int) -> bool:
     """The group right behind the list of kernel block sizes has no views, for one further on the runner stops (V1)."""
     if group_id > num_sizes:
@@ -316,16 +326,19 @@ def all_but_one_group(group_id: int, num_sizes: int) -> bool:
     return group_id < num_sizes
 
 
+@vllm("_reshape_attention_kv_cache", until="0.25")
 def packed_as_shaped(shape: Shape, in_memory: Shape) -> Shape:
     """A packed view is made in the logical shape and permuted afterwards, wrongly (0.25)."""
     return shape
 
 
+@vllm("_reshape_attention_kv_cache", since="0.26", until="0.28")
 def packed_as_stored(shape: Shape, in_memory: Shape) -> Shape:
     """A packed view is made in memory order (from 0.26 on)."""
     return in_memory
 
 
+@vllm("_kv_first_layers_sharing_pool_with_mamba", since="0.28", until="0.28")
 def kv_first_beside_mamba(
     groups: Sequence[AttentionGroup], tensors: Sequence[Tensor], block_dims: Callable[[AttentionGroup], int]
 ) -> frozenset[str]:

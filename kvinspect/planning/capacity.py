@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from kvinspect.engine.groups import KVCacheGroup
 from kvinspect.engine.refusal import Refused
 from kvinspect.planning.deployment import Deployment
+from kvinspect.provenance import vllm
 
 if TYPE_CHECKING:
     from kvinspect.planning.release import PlannerRelease
@@ -26,6 +27,7 @@ class RequestCost(NamedTuple):
     blocks: int
 
 
+@vllm("get_max_concurrency_for_kv_cache_config", since="0.27")
 def concurrency_by_blocks(
     groups: Sequence[KVCacheGroup], num_blocks: int, deployment: Deployment, release: PlannerRelease
 ) -> float:
@@ -33,6 +35,7 @@ def concurrency_by_blocks(
     return _ratio(num_blocks, sum(group.spec.request_blocks(deployment) for group in groups))
 
 
+@vllm("get_max_concurrency_for_kv_cache_config", until="0.26")
 def concurrency_by_memory(
     groups: Sequence[KVCacheGroup], num_blocks: int, deployment: Deployment, release: PlannerRelease
 ) -> float:
@@ -55,6 +58,7 @@ def _ratio(num_blocks: int, per_request: int) -> float:
     return num_blocks / per_request
 
 
+@vllm("BlockPool.__init__", until="0.28")
 def beside_the_null_block(groups: Sequence[KVCacheGroup], num_blocks: int, deployment: Deployment) -> int | None:
     """The longest request that ever runs (0.25 to 0.28), None where all do.
 
@@ -70,6 +74,7 @@ def beside_the_null_block(groups: Sequence[KVCacheGroup], num_blocks: int, deplo
     return bisect_left(range(1, deployment.max_model_len), True, key=lambda length: not runs(length))
 
 
+@vllm("check_enough_kv_cache_memory", since="0.29")
 def all_run(groups: Sequence[KVCacheGroup], num_blocks: int, deployment: Deployment) -> int | None:
     """The memory is checked without the null block (0.29 on)."""
     return None

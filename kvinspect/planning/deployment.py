@@ -7,6 +7,7 @@ from typing import NamedTuple
 from kvinspect.document.document import Document
 from kvinspect.document.model import SpeculativeEntry
 from kvinspect.engine.layout.layouts import Layout
+from kvinspect.provenance import vllm
 
 
 class Deployment(NamedTuple):
@@ -30,6 +31,7 @@ class Deployment(NamedTuple):
     """The layout in force, where the release has one for the whole cache."""
 
 
+@vllm("FullAttentionSpec.max_memory_usage_bytes", until="0.25")
 def of_settled_batches(document: Document) -> Deployment:
     """0.25: one batch is in flight, and prefill ranks share the tokens as well (`FullAttentionSpec`)."""
     model = document.model
@@ -40,16 +42,19 @@ def of_settled_batches(document: Document) -> Deployment:
     )
 
 
+@vllm("VllmConfig.max_in_flight_tokens", since="0.26", until="0.29")
 def of_batches_in_flight(document: Document) -> Deployment:
     """From 0.26 on every concurrent batch may hold its tokens (`VllmConfig.max_in_flight_tokens`)."""
     return _deployment(document)
 
 
+@vllm("HiSparseResidentSpec.max_memory_usage_bytes", since="0.30", until="0.30")
 def of_resident_pages(document: Document) -> Deployment:
     """0.30: HiSparse keeps a page of every token resident (`HiSparseResidentSpec.max_memory_usage_bytes`)."""
     return _deployment(document)._replace(residents_in_flight=False)
 
 
+@vllm("MambaSpec.max_memory_usage_bytes", since="0.33")
 def of_resident_states(document: Document) -> Deployment:
     """0.33: no mode keeps a state for every block of tokens any more (`MambaSpec.max_memory_usage_bytes`)."""
     found = _deployment(document)

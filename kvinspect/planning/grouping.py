@@ -14,6 +14,7 @@ from kvinspect.planning.deployment import Deployment
 from kvinspect.planning.latents import latent_groups
 from kvinspect.planning.packed import packed_groups
 from kvinspect.planning.unify import unified
+from kvinspect.provenance import vllm
 from kvinspect.specs.kinds import GroupSpec, LayerSpec, Specs
 from kvinspect.specs.merging import merged, merges
 from kvinspect.specs.uniform_type import UniformTypeSpecs
@@ -37,6 +38,7 @@ class Grouping(NamedTuple):
     """(padding layers, layers) of each kind of layer that does not fill its last group."""
 
 
+@vllm("get_kv_cache_groups")
 def grouped(specs: Specs, deployment: Deployment, release: PlannerRelease) -> Grouping:
     """The KV cache groups of a whole model. Raises Refused where the engine stops."""
     if deployment.disable_hybrid_kv_cache_manager:
@@ -91,6 +93,7 @@ def _numbered(groups: Sequence[tuple[list[str], GroupSpec]]) -> tuple[KVCacheGro
     return tuple(KVCacheGroup(i, tuple(layers), spec) for i, (layers, spec) in enumerate(groups))
 
 
+@vllm("_get_kv_cache_groups_uniform_page_size", until="0.26")
 def by_spec(specs: Specs, release: PlannerRelease) -> Buckets:
     """0.25 and 0.26: layers with the very same spec."""
     found: dict[LayerSpec, list[str]] = defaultdict(list)
@@ -99,6 +102,7 @@ def by_spec(specs: Specs, release: PlannerRelease) -> Buckets:
     return list(found.values())
 
 
+@vllm("_get_kv_cache_groups_uniform_page_size", since="0.27")
 def by_merging(specs: Specs, release: PlannerRelease) -> Buckets:
     """From 0.27 on: layers whose specs can be merged, in the order in which they come."""
     layers: Buckets = []
@@ -165,11 +169,13 @@ LayerGroups = list[tuple[list[str], LayerSpec]]
 """(layers, their one spec) of each group."""
 
 
+@vllm("get_kv_cache_groups", until="0.29")
 def pages_as_they_are(groups: LayerGroups, hidden: Specs, release: PlannerRelease) -> LayerGroups:
     """Up to 0.29: a page may be too small for one token's hidden states."""
     return groups
 
 
+@vllm("_ensure_min_page_size", since="0.30")
 def pages_for_one_token(groups: LayerGroups, hidden: Specs, release: PlannerRelease) -> LayerGroups:
     """From 0.30 on pages grow until one token's hidden states fit (`_ensure_min_page_size`)."""
     token = max(spec.token_bytes for spec in hidden.values())
@@ -191,11 +197,13 @@ HiddenBlock = Callable[[int, int], int]
 """(tokens of hidden states that fit a page, greatest common divisor of the other blocks) → tokens in a block."""
 
 
+@vllm("_get_kv_cache_groups_uniform_page_size", until="0.27")
 def as_many_as_fit(fitting: int, common: int) -> int:
     """Up to 0.27."""
     return fitting
 
 
+@vllm("_largest_divisor_at_most", since="0.28")
 def dividing_the_others(fitting: int, common: int) -> int:
     """0.28: the largest divisor of the other blocks that fits.
 
@@ -205,6 +213,7 @@ def dividing_the_others(fitting: int, common: int) -> int:
     return max(size for size in range(1, min(fitting, common) + 1) if common % size == 0)
 
 
+@vllm("_project_kv_cache_groups_to_worker")
 def project(groups: Sequence[KVCacheGroup], layers: Specs) -> tuple[KVCacheGroup, ...]:
     """The groups of one worker: those of its layers (`_project_kv_cache_groups_to_worker`)."""
     return tuple(_projected(group, layers) for group in groups)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from kvinspect.document.numbers import counted
 from kvinspect.engine.refusal import Refused
+from kvinspect.provenance import vllm
 from kvinspect.specs.kinds import GroupSpec, Specs
 from kvinspect.specs.uniform_type import UniformTypeSpecs
 
@@ -19,11 +20,14 @@ FUNCTION = "_get_kv_cache_groups_glm5_next"
 NamedGroups = list[tuple[list[str], GroupSpec]]
 
 
+@vllm("get_kv_cache_groups", until="0.29")
+@vllm("get_kv_cache_groups", since="0.33")
 def no_rule(specs: Specs, release: PlannerRelease) -> NamedGroups | None:
     """Before 0.30 and after it there is no such rule."""
     return None
 
 
+@vllm("_get_kv_cache_groups_glm5_next", since="0.30", until="0.30")
 def states_on_latents(specs: Specs, release: PlannerRelease) -> NamedGroups | None:
     """0.30: one group of all latents, and the states dealt out to groups that fit on them; None for other models.
 

@@ -14,6 +14,7 @@ from kvinspect.engine.release import EngineRelease
 from kvinspect.engine.situation import Situation
 from kvinspect.engine.specs import layer_spec
 from kvinspect.planning.deployment import Deployment
+from kvinspect.provenance import vllm
 from kvinspect.specs.attention import AttentionSpec
 from kvinspect.specs.kinds import LayerSpec, Specs
 
@@ -82,17 +83,20 @@ def _workers(document: Document, specs: Specs, count: int, names: Expander) -> t
     return tuple(found)
 
 
+@vllm("get_kv_cache_configs", until="0.27")
 def as_written(specs: Specs, deployment: Deployment) -> Specs:
     """Up to 0.27."""
     return specs
 
 
+@vllm("get_kv_cache_configs", since="0.28")
 def with_retained_tokens(specs: Specs, deployment: Deployment) -> Specs:
     """From 0.28 on windows keep what several draft modules read again (`get_kv_cache_configs`)."""
     extra = deployment.extra_retained_tokens
     return {layer: spec.retaining(extra) for layer, spec in specs.items()}
 
 
+@vllm("KVCacheSpecRegistry.check_kv_cache_spec_registry")
 def registered(specs: Specs) -> None:
     """Raises Refused for a spec that no manager of blocks is there for (`check_kv_cache_spec_registry`)."""
     for layer, spec in specs.items():

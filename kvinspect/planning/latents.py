@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from kvinspect.engine.groups import KVCacheGroup
 from kvinspect.engine.refusal import Refused
+from kvinspect.provenance import vllm
 from kvinspect.specs.kinds import LayerSpec, Specs
 from kvinspect.specs.uniform_type import UniformTypeSpecs
 
@@ -21,21 +22,25 @@ FitPages = Callable[[UniformTypeSpecs, UniformTypeSpecs, "PlannerRelease"], Unif
 """(layers with a window, layers without, release) → the former with the pages that they are planned with."""
 
 
+@vllm("get_kv_cache_groups", until="0.25")
 def always(specs: Specs, release: PlannerRelease) -> bool:
     """0.25: one layer with a window over latents is enough."""
     return any(spec.latent_window for spec in specs.values())
 
 
+@vllm("get_kv_cache_groups", since="0.29")
 def never(specs: Specs, release: PlannerRelease) -> bool:
     """From 0.29 on such layers are packed as any whose pages differ."""
     return False
 
 
+@vllm("get_kv_cache_groups", since="0.26", until="0.28")
 def where_pages_differ(specs: Specs, release: PlannerRelease) -> bool:
     """From 0.26 on: layers with pages alike are grouped as those of any model."""
     return always(specs, release) and len({release.page(spec) for spec in specs.values()}) > 1
 
 
+@vllm("group_and_unify_kv_cache_specs", "_get_kv_cache_groups_uniform_groups", until="0.28")
 def latent_groups(specs: Specs, release: PlannerRelease) -> tuple[KVCacheGroup, ...]:
     """One group of the layers without a window, then groups of like windows, cut to about as many layers.
 
@@ -73,11 +78,13 @@ def _typed(specs: Specs, release: PlannerRelease) -> UniformTypeSpecs:
     return found
 
 
+@vllm("UniformTypeKVCacheSpecs.get_num_layer_tuples", until="0.28")
 def layer_tuples(group: UniformTypeSpecs, release: PlannerRelease) -> int:
     """How often the pattern of pages repeats in a group: the count of its commonest page (`get_num_layer_tuples`)."""
     return Counter(release.page(spec) for _, spec in group.specs).most_common(1)[0][1]
 
 
+@vllm("_approximate_gcd")
 def least_padding(counts: Sequence[int], least: int) -> int:
     """The number of slots, from `least` on, that pads all counts least; the larger of two alike (`_approximate_gcd`).
 
@@ -101,6 +108,7 @@ def _cut(group: UniformTypeSpecs, slots: int, release: PlannerRelease) -> list[t
     return [tuple(pair for one in tuples[i::count] for pair in one) for i in range(count)]
 
 
+@vllm("group_and_unify_kv_cache_specs", until="0.26")
 def padded_to_full(window: UniformTypeSpecs, full: UniformTypeSpecs, release: PlannerRelease) -> UniformTypeSpecs:
     """0.25 and 0.26: each page with a window is padded to the next larger one of the layers without."""
     known = {release.page(spec) for _, spec in full.specs}
@@ -115,6 +123,7 @@ def padded_to_full(window: UniformTypeSpecs, full: UniformTypeSpecs, release: Pl
     return UniformTypeSpecs(window.block_size, tuple((layer, fitted(spec)) for layer, spec in window.specs))
 
 
+@vllm("group_and_unify_kv_cache_specs", since="0.27", until="0.28")
 def as_they_are(window: UniformTypeSpecs, full: UniformTypeSpecs, release: PlannerRelease) -> UniformTypeSpecs:
     """From 0.27 on: groups lie over each other densely, so their pages need not match."""
     return window

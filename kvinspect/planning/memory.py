@@ -11,6 +11,7 @@ from kvinspect.engine.refusal import Refused
 from kvinspect.planning.backing import bytes_per_block
 from kvinspect.planning.deployment import Deployment
 from kvinspect.planning.requests import longest_fitting
+from kvinspect.provenance import vllm
 
 if TYPE_CHECKING:
     from kvinspect.planning.release import PlannerRelease
@@ -42,16 +43,19 @@ def planned_memory(
     return [given if size is None else override * size for given, size in zip(memory, sizes, strict=True)]
 
 
+@vllm("check_enough_kv_cache_memory", until="0.28")
 def all_of_it(groups: Groups, memory: int, deployment: Deployment, release: PlannerRelease) -> int:
     """Up to 0.28 the checks count every block."""
     return memory
 
 
+@vllm("check_enough_kv_cache_memory", since="0.29")
 def without_null_block(groups: Groups, memory: int, deployment: Deployment, release: PlannerRelease) -> int:
     """From 0.29 on the checks leave out the block that the pool holds back."""
     return memory - bytes_per_block(groups, deployment, release) if groups else memory
 
 
+@vllm("_auto_fit_max_model_len")
 def fitted_length(
     workers: Sequence[Groups], memory: Sequence[int], deployment: Deployment, release: PlannerRelease
 ) -> int:
@@ -68,6 +72,7 @@ def fitted_length(
     return longest
 
 
+@vllm("_check_enough_kv_cache_memory")
 def check_memory(groups: Groups, memory: int, deployment: Deployment, release: PlannerRelease) -> None:
     """Raises Refused where a worker cannot hold one request of the longest length (`_check_enough_kv_cache_memory`)."""
     function = "_check_enough_kv_cache_memory"
@@ -87,6 +92,7 @@ def check_memory(groups: Groups, memory: int, deployment: Deployment, release: P
     raise Refused("ValueError", text + hint, function=function, kind="memory")
 
 
+@vllm("get_kv_cache_config_from_groups", "may_override_num_blocks")
 def num_blocks_of(groups: Groups, memory: int, deployment: Deployment, release: PlannerRelease) -> int:
     """Blocks that a worker's memory makes (`get_kv_cache_config_from_groups`), or the override."""
     size = bytes_per_block(groups, deployment, release)

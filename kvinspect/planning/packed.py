@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from kvinspect.engine.refusal import Refused
 from kvinspect.planning.deployment import Deployment
 from kvinspect.planning.latents import least_padding
+from kvinspect.provenance import vllm
 from kvinspect.specs.kinds import LayerSpec, Specs
 from kvinspect.specs.uniform_type import UniformTypeSpecs
 
@@ -45,16 +46,20 @@ SplitsFreely = Callable[[Bucket, "int | None"], bool]
 """(a bucket, repeats of a group or None) → whether it may be split down to one layer a group."""
 
 
+@vllm("_get_kv_cache_groups_uniform_groups", until="0.28")
+@vllm("_get_packed_kv_cache_groups", since="0.29", until="0.29")
 def states_alone(bucket: Bucket, repeats: int | None) -> bool:
     """0.29: states only."""
     return bucket.first.holds_states
 
 
+@vllm("_get_packed_kv_cache_groups", since="0.30")
 def states_and_windows(bucket: Bucket, repeats: int | None) -> bool:
     """From 0.30 on rings, and windows where no pattern of pages says how they are split."""
     return bucket.first.holds_states or bucket.first.rings or (repeats is None and bucket.first.windowed)
 
 
+@vllm("_get_packed_kv_cache_groups", since="0.29")
 def packed_groups(specs: Specs, deployment: Deployment, release: PlannerRelease) -> list[UniformTypeSpecs] | None:
     """The groups, None where blocks are not outermost or all pages alike. Raises Refused where layers fall out."""
     pages = {release.page(spec) for spec in specs.values()}

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from kvinspect.document.words import SPEC_CLASSES
 from kvinspect.engine.refusal import Refused
+from kvinspect.provenance import vllm
 from kvinspect.specs.attention import AttentionSpec
 from kvinspect.specs.kinds import LayerSpec, Specs, attention, recast
 from kvinspect.specs.merging import merges
@@ -15,11 +16,13 @@ if TYPE_CHECKING:
     from kvinspect.planning.release import PlannerRelease
 
 
+@vllm("UniformTypeKVCacheSpecs.is_uniform_type")
 def of_one_type(specs: Specs, release: PlannerRelease) -> bool:
     """Whether the layers go into one group as they are."""
     return not specs or merges(list(specs.values()), release.merging) or UniformTypeSpecs.of(specs, release) is not None
 
 
+@vllm("unify_hybrid_kv_cache_specs", since="0.33")
 def promoted_by_sharding(specs: Specs, release: PlannerRelease) -> dict[str, LayerSpec]:
     """0.33: caches that decode ranks replicate are made one type by themselves, and so are all others."""
     replicated = {layer for layer, spec in specs.items() if spec.is_attention and not spec.dcp_sharded}
@@ -28,6 +31,7 @@ def promoted_by_sharding(specs: Specs, release: PlannerRelease) -> dict[str, Lay
     return {layer: changed[layer] for layer in specs}
 
 
+@vllm("unify_hybrid_kv_cache_specs", until="0.30")
 def promoted(specs: Specs, release: PlannerRelease) -> dict[str, LayerSpec]:
     """All layers with full attention's needs (`unify_hybrid_kv_cache_specs`). Raises Refused where kinds remain."""
     if of_one_type(specs, release):
@@ -43,6 +47,7 @@ def _has_full_and_local(specs: Specs) -> bool:
     return any(spec.keeps_all for spec in specs.values()) and any(spec.kept_as for spec in specs.values())
 
 
+@vllm("unify_hybrid_kv_cache_specs", until="0.26")
 def keeping_blocks(specs: Specs, release: PlannerRelease) -> dict[str, LayerSpec]:
     """0.25 and 0.26: each layer keeps its block; latents take that of the first layer with full attention."""
     latent = any(spec.latent_window for spec in specs.values())
@@ -61,11 +66,13 @@ def keeping_blocks(specs: Specs, release: PlannerRelease) -> dict[str, LayerSpec
     return {layer: one(spec) for layer, spec in specs.items()}
 
 
+@vllm("_promote_local_kv_cache_specs", since="0.27", until="0.27")
 def to_one_block(specs: Specs, release: PlannerRelease) -> dict[str, LayerSpec]:
     """0.27: where full attention has one block size, all take it, and padding grows with the page."""
     return _to_one_block(specs, release, plain=True)
 
 
+@vllm("_promote_local_kv_cache_specs", "replace_as", since="0.28")
 def keeping_fields(specs: Specs, release: PlannerRelease) -> dict[str, LayerSpec]:
     """0.28: the same, and every field stays what it was (`replace_as`)."""
     return _to_one_block(specs, release, plain=False)
@@ -119,11 +126,13 @@ def _plain(spec: AttentionSpec) -> AttentionSpec:
     return full._replace(**{field: getattr(spec, field) for field in spec.handed_on})
 
 
+@vllm("get_kv_cache_groups", until="0.26")
 def no_fallback(specs: Specs, release: PlannerRelease) -> UniformTypeSpecs | None:
     """0.25 and 0.26: pages that cannot be made alike stop the engine."""
     return None
 
 
+@vllm("_try_get_full_allocation_fallback_groups", since="0.27")
 def all_as_full(specs: Specs, release: PlannerRelease) -> UniformTypeSpecs | None:
     """From 0.27 on: latent layers beside windows are planned as full attention where their pages do not fit."""
     found = specs.values()

@@ -13,12 +13,14 @@ from kvinspect.engine.groups import KVCacheGroup
 from kvinspect.planning.backing import bytes_per_block
 from kvinspect.planning.deployment import Deployment
 from kvinspect.planning.latents import layer_tuples
+from kvinspect.provenance import vllm
 from kvinspect.specs.uniform_type import UniformTypeSpecs
 
 if TYPE_CHECKING:
     from kvinspect.planning.release import PlannerRelease
 
 
+@vllm("_max_memory_usage_bytes_from_groups", until="0.28")
 def needed_by_group(groups: Sequence[KVCacheGroup], deployment: Deployment, release: PlannerRelease) -> int:
     """Up to 0.28: bytes that one request of the longest length needs (`_max_memory_usage_bytes_from_groups`)."""
     typed = [group.spec for group in groups if isinstance(group.spec, UniformTypeSpecs)]
@@ -37,6 +39,7 @@ def _packed_bytes(specs: Sequence[UniformTypeSpecs], deployment: Deployment, rel
     return slots * slot * sum(spec.request_blocks(deployment) for spec in specs)
 
 
+@vllm("_max_memory_usage_bytes_from_groups", since="0.29")
 def needed_by_block(groups: Sequence[KVCacheGroup], deployment: Deployment, release: PlannerRelease) -> int:
     """From 0.29 on: blocks of all groups together, each as large as the largest group's."""
     blocks = sum(group.spec.request_blocks(deployment) for group in groups)

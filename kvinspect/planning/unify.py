@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from kvinspect.document.numbers import counted
 from kvinspect.engine.refusal import Refused
+from kvinspect.provenance import vllm
 from kvinspect.specs.kinds import LayerSpec, Specs
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ def _divisor(layer: str, spec: LayerSpec, release: PlannerRelease) -> int:
     return own
 
 
+@vllm("unify_kv_cache_spec_page_size", until="0.25")
 def by_block_or_stride(layer: str, spec: LayerSpec, page: int, release: PlannerRelease) -> LayerSpec:
     """0.25: a larger block where it comes out even, else padding where the backend reads by the block's stride."""
     own = _divisor(layer, spec, release)
@@ -58,6 +60,7 @@ def by_block_or_stride(layer: str, spec: LayerSpec, page: int, release: PlannerR
     return release.rebuilt(spec, page_size_padded=page)
 
 
+@vllm("unify_kv_cache_spec_page_size", since="0.29")
 def by_block_or_padding(layer: str, spec: LayerSpec, page: int, release: PlannerRelease) -> LayerSpec:
     """From 0.29 on: pages are padded where larger blocks do not come out even, but not those of latents."""
     if spec.holds_states:
@@ -72,6 +75,7 @@ def by_block_or_padding(layer: str, spec: LayerSpec, page: int, release: Planner
     return release.rebuilt(spec, page_size_padded=page)
 
 
+@vllm("unify_kv_cache_spec_page_size", since="0.26", until="0.28")
 def states_by_padding(layer: str, spec: LayerSpec, page: int, release: PlannerRelease) -> LayerSpec:
     """From 0.26 on: pages of states are padded, since more tokens do not make them larger."""
     if spec.holds_states:

@@ -21,6 +21,7 @@ from kvinspect.planning import (
     requests,
     unify,
 )
+from kvinspect.provenance import vllm
 from kvinspect.releases.model_rules import ModelRules
 from kvinspect.releases.release import Release, older_runner
 from kvinspect.specs import mamba
@@ -29,6 +30,7 @@ from kvinspect.specs.kinds import LayerSpec
 from kvinspect.specs.merging import MergeRules
 
 
+@vllm("get_kv_cache_spec", until="0.27")
 def _as_written(spec: LayerSpec, backend: Backend) -> LayerSpec:
     """Backends do not touch specs before 0.28."""
     return spec

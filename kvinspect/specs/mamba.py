@@ -7,6 +7,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 from kvinspect.document.words import DTYPE_BYTES
+from kvinspect.provenance import vllm
 from kvinspect.specs.spec import SpecOfLayers, blocks_of
 
 if TYPE_CHECKING:
@@ -87,11 +88,13 @@ class MambaSpec(_Fields, SpecOfLayers):
         return 1
 
 
+@vllm("MambaSpec.is_uniform_with_collection", until="0.28")
 def by_speculation(spec: MambaSpec, rules: Rules) -> Any:
     """Up to 0.28 states are alike that keep as many speculative blocks, whatever their pages."""
     return spec.num_speculative_blocks
 
 
+@vllm("MambaSpec.is_uniform_with_collection", since="0.29")
 def by_page_and_marks(spec: MambaSpec, rules: Rules) -> Any:
     """From 0.29 on their pages, checkpoints and whether ranks share them have to be the same as well."""
     return spec.num_speculative_blocks, spec.page(rules.unpadded), spec.marks

@@ -15,15 +15,18 @@ from kvinspect.document.model import CompilationEntry
 from kvinspect.document.numbers import counted
 from kvinspect.engine.cudagraph.mode import CUDAGraphMode
 from kvinspect.engine.refusal import Refused
+from kvinspect.provenance import vllm
 
 FUNCTION = "_set_cudagraph_sizes"
 
 
+@vllm("VllmConfig._set_cudagraph_sizes", until="0.27")
 def limit_of_all(capability: str | None) -> int:
     """Tokens of the largest batch captured by default, whatever the device (0.25 to 0.27)."""
     return 512
 
 
+@vllm("VllmConfig._set_cudagraph_sizes", since="0.28")
 def limit_by_device(capability: str | None) -> int:
     """Tokens of the largest batch captured by default, twice as many on data-center Blackwell (0.28 on)."""
     return 1024 if capability and capability.split(".")[0] == "10" else 512
@@ -56,11 +59,13 @@ DecodeSizes = Callable[[Batches, int, int], set[int]]
 """(batches, tokens of the largest batch captured, the device's limit) → sizes of decodes that are captured as well."""
 
 
+@vllm("VllmConfig._set_cudagraph_sizes", until="0.28")
 def no_decodes(batches: Batches, largest: int, limit: int) -> set[int]:
     """None but what the steps come across (0.25 to 0.28)."""
     return set()
 
 
+@vllm("VllmConfig._set_cudagraph_sizes", since="0.29", until="0.30")
 def decodes_of_several_tokens(batches: Batches, largest: int, limit: int) -> set[int]:
     """Of several tokens a sequence: as many sequences as there would be tokens of one each (0.29, 0.30)."""
     if batches.query_len == 1:
@@ -69,6 +74,7 @@ def decodes_of_several_tokens(batches: Batches, largest: int, limit: int) -> set
     return {n * batches.query_len for n in {*_steps(most), most} if n * batches.query_len <= largest}
 
 
+@vllm("VllmConfig._set_cudagraph_sizes", since="0.33")
 def decodes_of_all(batches: Batches, largest: int, limit: int) -> set[int]:
     """As `decodes_of_several_tokens`, and of one token a sequence the widest batch (0.33)."""
     if batches.query_len > 1:
@@ -109,6 +115,7 @@ def _by_default(largest: int, max_tokens: int, decodes: set[int]) -> tuple[int, 
     return tuple(sorted(sizes))
 
 
+@vllm("CudaGraphManager._init_candidates")
 def captured(mode: CUDAGraphMode, sizes: tuple[int, ...], batches: Batches) -> Captured:
     """The graphs that a mode has at these sizes (V2)."""
     decode: tuple[int, ...] = ()
@@ -119,6 +126,7 @@ def captured(mode: CUDAGraphMode, sizes: tuple[int, ...], batches: Batches) -> C
     return Captured(sizes, decode, sizes if mode.value.mixed != "NONE" else ())
 
 
+@vllm("CudagraphDispatcher.initialize_cudagraph_keys", until="0.28")
 def captured_in_multiples(mode: CUDAGraphMode, sizes: tuple[int, ...], batches: Batches) -> Captured:
     """The same of V1, which rounds the sizes of decodes and of mixed batches up to whole decodes of `query_len` tokens.
 

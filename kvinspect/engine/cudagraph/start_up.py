@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from kvinspect.engine.cudagraph.mode import CUDAGraphMode
 from kvinspect.engine.cudagraph.resolve import Request
+from kvinspect.provenance import vllm
 
 
 class Configured(NamedTuple):
@@ -29,11 +30,13 @@ StartUpRule = Callable[[Request, Configured], Change]
 UNCOMPILED = "the configuration sees that graphs in pieces need compilation mode VLLM_COMPILE"
 
 
+@vllm("VllmConfig.__post_init__", until="0.29")
 def nothing_uncompiled(request: Request, configured: Configured) -> Change:
     """Without vLLM's compilation a mode with pieces captures nothing (0.25 to 0.29)."""
     return (CUDAGraphMode.NONE, UNCOMPILED) if request.mode.piecewise and not request.vllm_compile else None
 
 
+@vllm("VllmConfig._normalize_piecewise_cudagraph_mode", since="0.30")
 def decodes_uncompiled(request: Request, configured: Configured) -> Change:
     """Without vLLM's compilation the pieces alone are given up (0.30 on)."""
     if not request.mode.piecewise or request.vllm_compile:
@@ -42,6 +45,7 @@ def decodes_uncompiled(request: Request, configured: Configured) -> Change:
     return CUDAGraphMode.FULL_DECODE_ONLY if whole else CUDAGraphMode.NONE, UNCOMPILED
 
 
+@vllm("VllmConfig.__post_init__", since="0.33")
 def nothing_stock_compiled(request: Request, configured: Configured) -> Change:
     """Under stock torch.compile nothing is captured (0.33)."""
     stock = configured.compilation == "STOCK_TORCH_COMPILE"
@@ -50,6 +54,7 @@ def nothing_stock_compiled(request: Request, configured: Configured) -> Change:
     return CUDAGraphMode.NONE, "the configuration takes no graphs around what stock torch.compile has compiled"
 
 
+@vllm("VllmConfig.__post_init__")
 def decodes_of_encoder_decoder(request: Request, configured: Configured) -> Change:
     """Encoder-decoder models capture decodes only."""
     if not configured.encoder_decoder or request.mode in (CUDAGraphMode.NONE, CUDAGraphMode.FULL_DECODE_ONLY):
@@ -57,6 +62,7 @@ def decodes_of_encoder_decoder(request: Request, configured: Configured) -> Chan
     return CUDAGraphMode.FULL_DECODE_ONLY, "the configuration lets an encoder-decoder model capture decodes only"
 
 
+@vllm("CpuPlatform.check_and_update_config")
 def nothing_on_cpu(request: Request, configured: Configured) -> Change:
     """The CPU has no graphs."""
     if configured.platform != "cpu" or request.mode is CUDAGraphMode.NONE:

@@ -11,9 +11,11 @@ from kvinspect.document.document import Tensor
 from kvinspect.engine.groups import KVCacheGroup
 from kvinspect.engine.layout.placement import Room, place_by_page, room_of
 from kvinspect.engine.placement import Space
+from kvinspect.provenance import vllm
 from kvinspect.specs.kinds import LayerSpec
 
 
+@vllm("_glm5_next_tensor_layout", since="0.30", until="0.30")
 def place_with_index(groups: Sequence[KVCacheGroup], space: Space) -> tuple[Tensor, ...]:
     """By page, with the pages of a latent index in regions of their own where there is one (0.30). Raises Refused."""
     return _with_index(groups, room_of(space)) or place_by_page(groups, space)

@@ -18,6 +18,7 @@ from kvinspect.engine.layout.strides import layout_strides
 from kvinspect.engine.pages import aligned_by_slots
 from kvinspect.engine.placement import Space
 from kvinspect.engine.refusal import Refused
+from kvinspect.provenance import vllm
 from kvinspect.specs.attention import AttentionSpec
 from kvinspect.specs.kinds import LayerSpec
 from kvinspect.specs.spec import UnpaddedPage
@@ -52,21 +53,25 @@ class Room(NamedTuple):
         return _rounded_up(self.page(spec), self.alignment(spec))
 
 
+@vllm("get_kv_cache_config_from_groups", since="0.29", until="0.29")
 def place_by_page(groups: Sequence[KVCacheGroup], space: Space) -> tuple[Tensor, ...]:
     """Runs of layers alike, counted in pages (0.29). Raises Refused."""
     return place(groups, room_of(space))
 
 
+@vllm("get_kv_cache_config_from_groups", since="0.33")
 def place_by_stride(groups: Sequence[KVCacheGroup], space: Space) -> tuple[Tensor, ...]:
     """As `place_by_page`, with the alignment that backends ask for (0.33). Raises Refused."""
     return place(groups, room_of(space, aligned=True))
 
 
+@vllm("_get_kv_cache_bytes_per_block", since="0.29", until="0.30")
 def bytes_by_page(groups: Sequence[KVCacheGroup], space: Space) -> int:
     """Bytes of a block of the largest group, in pages (0.29, 0.30). Raises Refused."""
     return bytes_per_block(groups, room_of(space))
 
 
+@vllm("_get_kv_cache_bytes_per_block", since="0.33")
 def bytes_by_stride(groups: Sequence[KVCacheGroup], space: Space) -> int:
     """As `bytes_by_page`, aligned; a layout that cannot express the pages is refused here (0.33). Raises Refused."""
     room = room_of(space, aligned=True)._replace(num_blocks=1)

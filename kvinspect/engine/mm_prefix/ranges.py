@@ -12,6 +12,7 @@ from typing import NamedTuple
 from kvinspect.document.model import FeatureEntry, MultimodalEntry, RequestEntry
 from kvinspect.document.numbers import counted
 from kvinspect.engine.mm_prefix.masks import runs
+from kvinspect.provenance import vllm
 
 MODALITIES = ("image", "video")
 """The features whose tokens attend both ways."""
@@ -35,11 +36,13 @@ def spans(request: RequestEntry, sliding_window: int | None) -> Iterator[Span]:
             yield Span(i, span, _skipped(feature, span, sliding_window))
 
 
+@vllm("compute_mm_prefix_ranges", until="0.30")
 def spans_of(request: RequestEntry, multimodal: MultimodalEntry) -> Iterator[Span]:
     """The spans of a request of a document (0.25 to 0.30)."""
     return spans(request, multimodal.sliding_window)
 
 
+@vllm("compute_mm_prefix_ranges", since="0.33")
 def spans_of_model(request: RequestEntry, multimodal: MultimodalEntry) -> Iterator[Span]:
     """The spans of a request of a document, whose model may cut and pad (0.33)."""
     window = None if multimodal.mm_prefix_clamp_sliding_window else multimodal.sliding_window
