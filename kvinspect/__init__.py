@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from kvinspect.models.config import Model, load_model
     from kvinspect.planning.answer import PlanAnswer
     from kvinspect.question.documents import load
+    from kvinspect.version import __version__ as __version__
 
-__version__ = "0.1.0"
 __all__ = [
     "AlignAnswer",
     "AttentionCGSupport",
@@ -64,6 +64,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "__version__": "version",
     "align": "api.align",
     "load": "question.documents",
     "cg_support": "api.cg_support",

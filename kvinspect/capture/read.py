@@ -11,11 +11,11 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
-from kvinspect import __version__
 from kvinspect.capture import backends, settings
 from kvinspect.capture.specs import if_there, plain, spec_entry
 from kvinspect.capture.tensors import Storages, captured_layers
 from kvinspect.capture.write import Rank
+from kvinspect.version import __version__
 
 RUNNERS = {"vllm.v1.worker.gpu_model_runner": "v1", "vllm.v1.worker.gpu.model_runner": "v2"}
 """The module of a model runner, or of a class that it is made of → what it is called."""

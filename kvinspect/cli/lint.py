@@ -202,10 +202,10 @@ def _without_known(results: Sequence[FileResult], baseline: str | None) -> list[
 
 
 def _report(results: Sequence[FileResult]) -> LintReport:
-    from kvinspect import __version__
     from kvinspect.lint.pages import page
     from kvinspect.lint.registry import all_rules
     from kvinspect.report.lint.report import LintReport, RuleInfo
+    from kvinspect.version import __version__
 
     findings = [finding for result in results for finding in result.findings]
     used = {finding.code for finding in findings}

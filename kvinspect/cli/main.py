@@ -12,12 +12,12 @@ from typing import Annotated
 
 import typer
 
-from kvinspect import __version__
 from kvinspect.cli.command import Command, Group
 from kvinspect.cli.exits import CLEAN, DEVICE, FINDINGS, INPUT, INTERNAL, INTERRUPTED, PIPE, print_problems, say
 from kvinspect.cli.serve_words import WithServeWords
 from kvinspect.output import inputs
 from kvinspect.output.streams import NobodyReads, guarded
+from kvinspect.version import __version__
 
 COMMANDS = {
     "align": "align",

@@ -6,14 +6,12 @@ import pathlib
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from kvinspect.document.files import printable, read_bounded, read_standard_input, text_of, too_large
 from kvinspect.document.limits import MAX_BYTES, MAX_DEPTH, MAX_MAPPING_VALUES, MAX_YAML_BYTES
+from kvinspect.document.lines import JSON_LINE_END, YAML_LINE_END, Comment
 from kvinspect.document.problem import DocumentError, Mark, Path, Problem
-
-if TYPE_CHECKING:
-    from kvinspect.document.yaml_comments import Comment
 
 
 class Positions(Protocol):
@@ -24,11 +22,6 @@ class Positions(Protocol):
 
     def locate(self, path: Path, at_key: bool) -> Mark | None:
         """The mark of the value at `path` (or of its key), or of the nearest parent that is there."""
-
-
-JSON_LINE_END = re.compile(r"\n")
-YAML_LINE_END = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
-"""What ends a line, as the two parsers count them."""
 
 
 def _no_comments(text: str) -> Iterable[Comment]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import yaml
 
+from kvinspect.document.lines import YAML_LINE_END, Comment
 from kvinspect.document.problem import Mark
-from kvinspect.document.source import YAML_LINE_END
 from kvinspect.document.yaml_text import Loader
 
 _COMMENT = re.compile("#[^\r\n\x85\u2028\u2029]*")
@@ -20,17 +20,6 @@ _HEADER_COMMENT = re.compile("[|>][-+0-9]*[ \t]*(#[^\r\n\x85\u2028\u2029]*)")
 libyaml takes it for a comment without a blank before it as well."""
 
 _BEFORE_CONTENT = (yaml.StreamStartToken, yaml.DirectiveToken, yaml.DocumentStartToken)
-
-
-class Comment(NamedTuple):
-    """A comment from its `#` to the end of the line."""
-
-    mark: Mark
-    text: str
-    is_alone: bool
-    """Whether nothing but blanks stands before it on its line."""
-    at_head: bool
-    """Whether all content of the text comes after it."""
 
 
 def yaml_comments(text: str) -> Iterator[Comment]:

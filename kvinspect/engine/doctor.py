@@ -6,12 +6,12 @@ import platform
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from kvinspect import __version__
 from kvinspect.document.captured import CapturedEntry, CapturedGraphsEntry
 from kvinspect.document.document import Document
 from kvinspect.engine.answer import SCHEMA_VERSION, AlignAnswer
 from kvinspect.engine.comparison import Difference
 from kvinspect.engine.cudagraph.answer import CGSupportAnswer
+from kvinspect.version import __version__
 
 
 class HereAnswer(NamedTuple):

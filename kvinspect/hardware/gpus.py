@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from kvinspect.document.limits import MAX_GPU_WORD, MAX_RANKS
 from kvinspect.document.problem import shortened
+from kvinspect.hardware.gpu import Gpu
 
 LOCAL = "local"
 """The word for the GPUs of this machine."""
@@ -21,39 +22,6 @@ _COUNTED_BEHIND = re.compile(r"(.+?) *(?::| [x×*]) *([0-9]{1,6})")
 _SIZED = re.compile(r"(.*[0-9a-z])[ _-]+([0-9]{1,3}) ?gi?b?")
 _VENDORS = re.compile(r"nvidia|geforce|tesla|amd|instinct|quadro|graphics")
 _PREFIXES = re.compile(r"^(?:rtx|rx)")
-
-
-class Gpu(NamedTuple):
-    """One GPU. `memory` is in bytes, as CUDA or ROCm reports it, which is less than the data sheet says."""
-
-    name: str
-    memory: int
-    platform: str
-    capability: str
-    source: str
-    gfx: str = ""
-    unified: bool = False
-    """Whether the memory is the host's as well."""
-    aliases: tuple[str, ...] = ()
-
-    @property
-    def gib(self) -> float:
-        """The memory in GiB."""
-        return round(self.memory / (1 << 30), 2)
-
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON writes it."""
-        return {
-            "name": self.name,
-            "memory_bytes": self.memory,
-            "memory_gib": self.gib,
-            "platform": self.platform,
-            "device_capability": self.capability,
-            "gfx": self.gfx,
-            "unified_memory": self.unified,
-            "aliases": list(self.aliases),
-            "source": self.source,
-        }
 
 
 class Gpus(NamedTuple):

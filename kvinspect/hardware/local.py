@@ -7,7 +7,7 @@ import pathlib
 import sys
 from typing import Any, NamedTuple
 
-from kvinspect.hardware.gpus import Gpu
+from kvinspect.hardware.gpu import Gpu
 
 MAJOR, MINOR, INTEGRATED = 75, 76, 18
 """Attributes of `cuDeviceGetAttribute`."""

@@ -17,7 +17,7 @@ import zlib
 from functools import cache
 from typing import Any
 
-from kvinspect import __version__
+from kvinspect.version import __version__
 
 IN_PACKAGE = pathlib.Path(__file__).parent / "tools"
 IN_CHECKOUT = pathlib.Path(__file__).parents[2] / "tools"

@@ -11,7 +11,6 @@ from math import lcm
 from typing import NamedTuple
 
 from kvinspect.document.numbers import counted
-from kvinspect.document.words import SPEC_CLASSES
 from kvinspect.engine.backends import Backend
 from kvinspect.engine.conditions import choose
 from kvinspect.models.layers import State
@@ -106,7 +105,7 @@ def _token_beside_states(setting: Setting, backend: Backend) -> int:
     if not cache_dtype.startswith("turboquant_"):
         return _token_bytes(setting, backend, cache_dtype)
     token = one_token(setting, cache_dtype)
-    if SPEC_CLASSES["tq_full_attention"] in setting.release.catalogue["spec_classes"]:
+    if setting.rules.turboquant_has_a_spec:
         token = recast(token, "tq_full_attention", tq_slot_size=slot_bytes(cache_dtype, token.head_size))
     packed = _page(token, setting, backend)
     return lcm(packed, _token_bytes(setting, backend, "auto")) if setting.skip_layers else packed

@@ -76,23 +76,13 @@ class Setting(NamedTuple):
         """The user's block size."""
         return self.arguments.block_size
 
-    @property
-    def names_rows(self) -> bool:
-        """Whether the release's specs say how many bytes a row has; the V size of a latent row is 0 then."""
-        return "state_content_bytes" in self.release.catalogue["spec_classes"]["MLAAttentionSpec"]["optional"]
-
-    @property
-    def marks_drafts(self) -> bool:
-        """Whether the release's specs say of a draft's layers that they are."""
-        return "is_draft" in self.release.catalogue["spec_classes"]["FullAttentionSpec"]["optional"]
-
     def quant_mode(self, cache_dtype: str) -> str:
         """The quantisation mode of a cache dtype in the release."""
         return quant_mode(cache_dtype, self.release.catalogue["kv_quant_modes"])
 
     def latent_v(self, size: int) -> int:
         """The V size of a latent row of `size` elements, as the release's specs have it."""
-        return 0 if self.names_rows else size
+        return 0 if self.rules.names_rows else size
 
     def own_backends(self, model: str, flash_attn_version: int | None = None) -> Sequence[str]:
         """The backends that a model's own code tries for its layers, most preferred first."""

@@ -61,7 +61,7 @@ def make_specs(model: Model, setting: Setting, stage: int = 0) -> Specs:
     here = Here(model, setting, model.config, setting.architecture.name, setting.architecture.cls)
     own = _counted(here.layers(), model)
     everywhere = _counted(chain(own, draft_layers(here)), model)
-    drafts = {layer.name for layer in everywhere[len(own) :]} if setting.marks_drafts else set()
+    drafts = {layer.name for layer in everywhere[len(own) :]} if setting.rules.marks_drafts else set()
     layers = tuple(_of_stage(everywhere, model, setting, stage))
     chooser = Chooser(setting)
     chosen = {layer.name: _choice(layer, chooser, setting) for layer in layers}
@@ -188,7 +188,7 @@ class _Maker(NamedTuple):
             "block_size": self.blocks.block_size,
             "num_kv_heads": 1,
             "head_size_v": self.setting.latent_v(fields["head_size"]) if latent else fields["head_size"],
-            "state_content_bytes": rows if self.setting.names_rows else None,
+            "state_content_bytes": rows if self.setting.rules.names_rows else None,
         }
         return attention(layer.kind, **{**given, **fields})
 
@@ -231,7 +231,7 @@ class _Maker(NamedTuple):
             "kv_quant_mode": self.setting.quant_mode(cache_dtype) if self.setting.rules.latent_is_quantised else "NONE",
             "cache_dtype_str": cache_dtype,
             "sliding_window": layer.sliding_window,
-            "state_content_bytes": LATENT_ROWS.get(cache_dtype) if self.setting.names_rows else None,
+            "state_content_bytes": LATENT_ROWS.get(cache_dtype) if self.setting.rules.names_rows else None,
         }
         given["marks"] = self._marked(_latent_marks(layer))
         return attention(**{**given, **layer.fields})
@@ -274,7 +274,7 @@ class _Maker(NamedTuple):
 
     def _packed(self, spec: AttentionSpec, cache_dtype: str) -> AttentionSpec:
         """A TurboQuant layer's spec, a class of its own up to 0.27."""
-        if SPEC_CLASSES["tq_full_attention"] not in self.setting.release.catalogue["spec_classes"]:
+        if not self.setting.rules.turboquant_has_a_spec:
             return spec
         slot = slot_bytes(cache_dtype, spec.head_size)
         return recast(spec, "tq_full_attention", head_size_v=spec.head_size, tq_slot_size=slot)

@@ -45,6 +45,12 @@ class ModelRules(NamedTuple):
     """Whether models with state-space layers cache prefixes where nobody says."""
     states_cache_all: bool = True
     """Whether states are kept for all blocks, where prefixes are cached, the model can and nobody says."""
+    names_rows: bool = False
+    """Whether specs say how many bytes a row of latents has; the V size of a row is 0 then."""
+    marks_drafts: bool = False
+    """Whether specs say of a draft's layers that they are."""
+    turboquant_has_a_spec: bool = False
+    """Whether TurboQuant's layers have a class of their own."""
     latent_is_quantised: bool = True
     """Whether the spec of latent attention names the quantisation of its cache."""
     kimi_latent: str = ""

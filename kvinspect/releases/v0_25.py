@@ -106,6 +106,7 @@ RELEASE = Release(
         text_alone_is_causal=False,
         latent_alignment=1,
         latent_is_quantised=False,
+        turboquant_has_a_spec=True,
         kimi_latent=".attn",
         kimi_counts_ahead=False,
         window_knows_packing=False,

@@ -26,6 +26,7 @@ RELEASE = _BEFORE.but(
     deployment=deployment.of_resident_states,
     without_hybrid_manager=promote.promoted_by_sharding,
     models=_BEFORE.models._replace(
+        marks_drafts=True,
         prefix_by_flash_attention=(3, 4),
         block_of_all_backends=True,
         block_of_large_fp8_heads=64,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kvinspect.hardware.gpus import Gpu
+from kvinspect.hardware.gpu import Gpu
 from kvinspect.report.page import Heading, Page, Paragraph, Span, Table, cell, spans
 
 COLUMNS = ("GPU", "memory", "platform", "capability", "also", "memory from")
