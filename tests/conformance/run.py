@@ -1,7 +1,7 @@
 """Compare kvinspect with a real vLLM: `python tests/conformance/run.py --engine 0.27.1 --command align --count 2000`.
 
 Prints for each release and command how many documents were compared and how many differ, and the smallest one that
-does. Ends with 1 where one differs, with 2 where nothing could be compared. The same --seed draws the same documents.
+does, and for each release the declared rules that no document reached. Ends with 1 where one differs, with 2 where nothing could be compared. The same --seed draws the same documents.
 `--table docs/conformance.md` puts the counts into that page.
 """
 
@@ -16,6 +16,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests"), str(ROOT / "tools")]
 from bridge import cache  # noqa: E402
 from conformance import suite, table  # noqa: E402
 from conformance.facts import EVERYWHERE, FEW  # noqa: E402
+from conformance.reached import sentence  # noqa: E402
 from kvinspect.releases.data import catalogue  # noqa: E402
 
 
@@ -29,17 +30,24 @@ def main():
         if missing:
             print(f"{release}: not compared, {missing}", flush=True)
             continue
-        for command in asked.command or suite.MAKERS:
-            count = asked.models if command == "specs" and asked.models is not None else asked.count
-            started = time.monotonic()
-            report = suite.compared(release, command, count, asked.seed, asked.places, not asked.no_shrink)
-            print(f"{report}\n  {time.monotonic() - started:.0f} s", flush=True)
-            if asked.table:
-                table.put(asked.table, table.row(report))
-            if asked.every:
-                print("\n".join(f"{why}\n  {document}" for document, why in report.differing), flush=True)
-            compared, differ = compared + sum(report.outcomes.values()), differ + len(report.differing)
+        reports = [compared_with(asked, release, command) for command in asked.command or suite.MAKERS]
+        compared += sum(report.outcomes.total() for report in reports)
+        differ += sum(len(report.differing) for report in reports)
+        print(sentence(frozenset().union(*(report.reached for report in reports)), release), flush=True)
     return 1 if differ else 0 if compared else 2
+
+
+def compared_with(asked, release, command):
+    """Compare one command with a release, print the report, and return it."""
+    count = asked.models if command == "specs" and asked.models is not None else asked.count
+    started = time.monotonic()
+    report = suite.compared(release, command, count, asked.seed, asked.places, not asked.no_shrink)
+    print(f"{report}\n  {time.monotonic() - started:.0f} s", flush=True)
+    if asked.table:
+        table.put(asked.table, table.row(report))
+    if asked.every:
+        print("\n".join(f"{why}\n  {document}" for document, why in report.differing), flush=True)
+    return report
 
 
 def arguments():

@@ -16,6 +16,7 @@ from conformance.documents.graphs import graphs
 from conformance.documents.models import model
 from conformance.documents.requests import batches
 from conformance.facts import EVERYWHERE, facts
+from conformance.reached import rules_reached
 
 MAKERS = {"align": cache, "cg-support": graphs, "mm-prefix": batches, "plan": deployment, "specs": model}
 ONE_PLACE = ("mm-prefix", "specs")
@@ -33,6 +34,8 @@ class Report(NamedTuple):
     differing: tuple[tuple[dict, str], ...]
     """(document, how it differs), as drawn."""
     smallest: tuple[dict, str] | None
+    reached: frozenset[str] = frozenset()
+    """Declared rules that the answers came across."""
 
     def __str__(self):
         count = sum(self.outcomes.values())
@@ -59,7 +62,9 @@ def compared(release, command, count, number, places=EVERYWHERE, shrink=True):
     documents = strategy(MAKERS[command], facts(release), place)
     with Engine(release, command) as engine:
         drawn = draw(documents, count, number)
-        verdicts = [judged(command, *pair) for pair in zip(drawn, engine.answers(drawn), strict=True)]
+        answers = engine.answers(drawn)
+        with rules_reached(release) as reached:
+            verdicts = [judged(command, *pair) for pair in zip(drawn, answers, strict=True)]
         rows = zip(drawn, verdicts, strict=True)
         differing = tuple((document, verdict.why) for document, verdict in rows if verdict.outcome == "differs")
 
@@ -70,7 +75,15 @@ def compared(release, command, count, number, places=EVERYWHERE, shrink=True):
         smallest = shrunk(documents, count, number, difference) if differing and shrink else None
     told = (f"{v.outcome}: {v.why.splitlines()[0]}" for v in verdicts if v.outcome in ("intended", "unanswered"))
     outcomes = collections.Counter(verdict.outcome for verdict in verdicts)
-    return Report(release, command, outcomes, collections.Counter(told), differing, smallest or least(differing))
+    return Report(
+        release,
+        command,
+        outcomes,
+        collections.Counter(told),
+        differing,
+        smallest or least(differing),
+        frozenset(reached),
+    )
 
 
 def draw(documents, count, number):

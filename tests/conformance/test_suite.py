@@ -11,6 +11,7 @@ from conformance.compare import judged
 from conformance.documents import models
 from conformance.documents.chooser import strategy
 from conformance.facts import EVERYWHERE, facts
+from conformance.reached import rules_reached, sentence
 from kvinspect.releases.data import catalogue
 
 DRAWN = {
@@ -129,3 +130,18 @@ def test_a_row_of_the_table_is_replaced_and_the_others_stay(tmp_path):
 
 def test_one_document_that_the_bridge_fails_at_is_counted_and_fails_no_day():
     assert [suite.tolerated(total) for total in (5, 6, 39, 60, 2000)] == [1, 1, 1, 3, 100]
+
+
+def test_a_rule_that_no_document_reaches_is_named():
+    document = {
+        "kv_cache_specs": {"a": {"kind": "full_attention", "block_size": 16, "num_kv_heads": 1, "head_size": 64}}
+    }
+    document["kv_cache_specs"]["a"]["dtype"] = "bfloat16"
+    with rules_reached("0.33.0") as reached:
+        kvinspect.plan({"engine": "0.33.0", "available_memory": [1 << 24], **document})
+    assert "planning.grouping.grouped" in reached
+    told = sentence(reached, "0.33.0")
+    assert f"  {len(reached)} of " in told
+    assert "planning.grouping.pages_for_one_token" in told
+    assert "planning.grouping.grouped" not in told
+    assert "planning.latents.always" not in told, "which is a rule of 0.25 alone"
