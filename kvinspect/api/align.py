@@ -39,7 +39,18 @@ def align(
     """
     if num_blocks is not None and (not isinstance(num_blocks, int) or num_blocks < 1):
         raise ValueError(f"num_blocks is a whole number from 1 on, not {num_blocks!r}")
-    asked = ask(document, "kv_cache_config", "align", engine).with_blocks(num_blocks)
+    return asked_on(ask(document, "kv_cache_config", "align", engine), device, num_blocks, verify, progress)
+
+
+def asked_on(
+    asked: Question,
+    device: str = "none",
+    num_blocks: int | None = None,
+    verify: bool = False,
+    progress: Progress | None = None,
+) -> AlignAnswer:
+    """The answer of a question with its tensors on a device; see `align`."""
+    asked = asked.with_blocks(num_blocks)
     chosen, limit = device_for(device, verify)
     answer = captured(asked)
     with placed(asked.document):

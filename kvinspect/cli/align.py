@@ -2,36 +2,67 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
 from kvinspect.cli.exits import CLEAN, FINDINGS, bad_call, worst
 from kvinspect.cli.files import answers_of, several
-from kvinspect.cli.options import AllLayers, AnyFormat, Coloured, Debug, Engine, Output, Quiet
+from kvinspect.cli.model_words import ModelOptions
+from kvinspect.cli.options import (
+    AllLayers,
+    AnyFormat,
+    Available,
+    Capability,
+    Coloured,
+    Debug,
+    Engine,
+    Gpu,
+    GpuMemory,
+    Output,
+    Platform,
+    Quiet,
+    Weights,
+)
 from kvinspect.cli.output import Color, Format, Report
+from kvinspect.cli.serve_words import unmarked
 
 if TYPE_CHECKING:
     from kvinspect.document.document import Document
     from kvinspect.engine.answer import AlignAnswer
+    from kvinspect.question.model import ModelQuestion
+    from kvinspect.question.question import Question
 
 EXAMPLES = """\b
 Examples:
   kvinspect align configs/whisper-large-v3-rocm.yaml
   kvinspect align configs/whisper-large-v3-rocm.yaml --engine 0.27 --explain
   kvinspect align configs/qwen3-next-80b-a3b.yaml --verify --num-blocks 8
+  kvinspect align Qwen/Qwen3-8B -tp 2 --kv-cache-memory-bytes 8GiB
   kvinspect align configs/ --format json --device none
 """
 
 
 def align(
-    files: Annotated[list[str], typer.Argument(metavar="FILE...", help="Documents, folders of them, or - for stdin.")],
+    files: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="FILE... | MODEL [VLLM FLAGS...]",
+            help="Documents, folders of them, - for stdin; a model as plan takes it.",
+        ),
+    ],
     engine: Engine = None,
     device: Annotated[str, typer.Option(help="auto, cuda, cuda:N, cpu, meta or none.")] = "auto",
     verify: Annotated[
         bool, typer.Option("--verify", help="Write block IDs through each view, read them back.")
     ] = False,
     num_blocks: Annotated[int | None, typer.Option(min=1, help="Blocks, in place of the document's number.")] = None,
+    platform: Platform = None,
+    capability: Capability = None,
+    available: Available = None,
+    gpu: Gpu = None,
+    gpu_memory: GpuMemory = None,
+    weights: Weights = None,
     how: AnyFormat = Format.table,
     output: Output = None,
     all_layers: AllLayers = False,
@@ -46,30 +77,61 @@ def align(
     Ends with 1 where an allocation is unsound or the engine refuses, 2 where a document cannot be judged, 3 where the
     device is not there.
     """
+    from kvinspect.question.documents import names_model
     from kvinspect.report.align import View, page
 
-    def ask(document: Document) -> AlignAnswer:
-        return _answer(document, engine, device, num_blocks, verify)
+    given = ModelOptions(engine, platform, capability, available, gpu, gpu_memory, weights, num_blocks is None)
+    words, how_asked = unmarked(files), _HowAsked(device, num_blocks, verify)
 
-    answers, codes = answers_of(files, "kv_cache_config", ask)
+    def of_document(document: Document) -> AlignAnswer:
+        given.none_of_documents()
+        return how_asked.of_document(document, engine)
+
+    def of_model(name: str) -> list[AlignAnswer]:
+        return given.about([name], how_asked.of_model)
+
+    if names_model(words):
+        answers, codes = given.about(words, how_asked.of_model), [CLEAN]
+        many = len(answers) > 1
+    else:
+        found, codes = answers_of(words, "kv_cache_config", lambda one: [of_document(one)], of_model)
+        answers = [answer for one in found for answer in one]
+        many = several(words) or len(answers) > 1
     shown = answers if layer is None else [answer.only(layer) for answer in answers]
     if layer is not None and answers and not any(answer.layers for answer in shown):
         raise bad_call(f"no layer matches {layer!r}", "--layer")
     if output or not quiet:
         view = View(all_layers, explain)
-        Report(shown, lambda answer: page(answer, view), several(files)).emit(how, output, color)
+        Report(shown, lambda answer: page(answer, view), many).emit(how, output, color)
     raise typer.Exit(worst([*codes, *(CLEAN if answer.clean else FINDINGS for answer in answers)]))
 
 
-def _answer(document: Document, engine: str | None, device: str, num_blocks: int | None, verify: bool) -> AlignAnswer:
-    from kvinspect.api import align as api
-    from kvinspect.cli.progress import progress_bar
-    from kvinspect.device.choose import UnknownDevice
+class _HowAsked(NamedTuple):
+    """How a call asks about each cache."""
 
-    try:
-        with progress_bar(document.source.name, verify) as progress:
-            return api.align(
-                document, engine=engine, device=device, num_blocks=num_blocks, verify=verify, progress=progress
-            )
-    except UnknownDevice as error:
-        raise bad_call(str(error), "--device") from None
+    device: str
+    num_blocks: int | None
+    verify: bool
+
+    def of_document(self, document: Document, engine: str | None) -> AlignAnswer:
+        from kvinspect.api.ask import ask
+
+        return self._answer(ask(document, "kv_cache_config", "align", engine))
+
+    def of_model(self, asked: ModelQuestion) -> list[AlignAnswer]:
+        """The answer for each worker with a cache of its own; one that is refused where the engine does not start."""
+        answers = [self._answer(one) for one in asked.caches]
+        if asked.refusal is None:
+            return answers
+        return [answer._replace(refusal=answer.refusal or asked.refusal) for answer in answers]
+
+    def _answer(self, asked: Question) -> AlignAnswer:
+        from kvinspect.api import align as api
+        from kvinspect.cli.progress import progress_bar
+        from kvinspect.device.choose import UnknownDevice
+
+        try:
+            with progress_bar(asked.document.source.name, self.verify) as progress:
+                return api.asked_on(asked, self.device, self.num_blocks, self.verify, progress)
+        except UnknownDevice as error:
+            raise bad_call(str(error), "--device") from None

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -16,7 +15,7 @@ from kvinspect.cli.serve_words import unmarked
 
 if TYPE_CHECKING:
     from kvinspect.engine.cudagraph.answer import CGSupportAnswer
-    from kvinspect.models.memory import Memory
+    from kvinspect.question.model import ModelQuestion
 
 EXAMPLES = """\b
 Examples:
@@ -56,7 +55,7 @@ def cg_support(
     Ends with 1 where the engine refuses, 2 where a document cannot be judged.
     """
     from kvinspect.api import cg_support as api
-    from kvinspect.question.command import names_model
+    from kvinspect.question.documents import names_model
     from kvinspect.report import cg_support as report
 
     if not files:
@@ -88,40 +87,14 @@ def cg_support(
 
 
 def _of_model(words: list[str], engine: str | None, platform: str) -> CGSupportAnswer:
-    """The answer for a model under flags; where these say no memory for the cache, there is plenty."""
-    from kvinspect.document.problem import DocumentError
-    from kvinspect.models.hub import NotFound
-    from kvinspect.question.command import read_command
-    from kvinspect.question.model import ModelQuestion, Served, spoken
-    from kvinspect.question.question import Rules
+    """The answer for a model under flags; blocks of memory that nobody gave are no number to tell."""
+    from kvinspect.cli.model_words import ModelOptions
 
-    try:
-        command = read_command(words, engine)
-    except (NotFound, ValueError) as error:
-        raise error if isinstance(error, DocumentError) else bad_call(str(error)) from None
-    if command.model is None:
-        raise bad_call("a document says by itself what its arguments are")
-    try:
-        memory, model = _memory(command.arguments), command.load()
-        with spoken(model):
-            served = Served.of(model, command.arguments, lambda: Rules.of(engine), platform)
-            answer = ModelQuestion(served.within(command.env), memory).cache.cg_support
-    except DocumentError as error:
-        raise command.placed(error) from None
-    except ValueError as error:
-        raise bad_call(str(error)) from None
-    # Blocks of memory that nobody gave are no number to tell.
-    return answer if memory.exact else answer._replace(setting=answer.setting._replace(num_blocks=0))
+    def ask(asked: ModelQuestion) -> CGSupportAnswer:
+        answer = asked.cache.cg_support
+        return answer if asked.memory.exact else answer._replace(setting=answer.setting._replace(num_blocks=0))
 
-
-def _memory(arguments: Mapping[str, Any]) -> Memory:
-    """The memory that the flags give; CUDA graphs need none, so else there is plenty."""
-    from kvinspect.question.memory import PLENTY, Budget, NoMemory, memory_of
-
-    try:
-        return memory_of(Budget(), arguments, None)
-    except NoMemory:
-        return PLENTY
+    return ModelOptions(engine, platform, needs_memory=False).about(words, ask)
 
 
 def _reference(engine: str | None, backend: str | None, platform: str, matrix: bool) -> Report:

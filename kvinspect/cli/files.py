@@ -34,20 +34,14 @@ def answers_of(
     What is wrong with a document is printed, and the others are still asked; so is that there was none at all. A file
     that is a model's config.json or a `vllm serve` file is answered `of_model`, where a command can.
     """
-    from kvinspect.question.documents import document_of, is_model_folder
+    from kvinspect.question.documents import is_model_folder
 
     answers, codes = [], []
-    for found in sources(names, key):
+    for name, found in _named(names, key, of_model is not None):
         try:
-            if isinstance(found, DocumentError):
-                raise found
-            answers.append(ask(document_of(found)))
+            answers.append(_answer(name, found, ask, of_model))
             codes.append(CLEAN)
         except DocumentError as error:
-            if of_model is not None and error.errors[0].kind == "other":
-                answers.append(of_model(error.errors[0].source))
-                codes.append(CLEAN)
-                continue
             print_problems(error.errors)
             codes.append(INPUT)
     if not codes:
@@ -56,6 +50,40 @@ def answers_of(
             say(f"{name} is a model's folder; `kvinspect plan {name} … -o doc.yaml` makes a document")
         codes.append(INPUT)
     return answers, codes
+
+
+def _answer(
+    name: str,
+    found: Source | DocumentError | None,
+    ask: Callable[[Document], Answer],
+    of_model: Callable[[str], Answer] | None,
+) -> Answer:
+    """The answer about what a call names; a model is read again by its name, which standard input does not have."""
+    from kvinspect.question.documents import document_of
+
+    if found is None:
+        assert of_model is not None
+        return of_model(name)
+    if isinstance(found, DocumentError):
+        raise found
+    try:
+        document = document_of(found)
+    except DocumentError as error:
+        if of_model is None or name == "-" or error.errors[0].kind != "other":
+            raise
+        return of_model(error.errors[0].source)
+    return ask(document)
+
+
+def _named(names: list[str], key: str, models: bool) -> Iterator[tuple[str, Source | DocumentError | None]]:
+    """(name of the call, what it names), None for a model's folder where a command takes models."""
+    from kvinspect.question.documents import is_model_folder
+
+    for name in names:
+        if models and is_model_folder(name):
+            yield name, None
+        else:
+            yield from ((name, found) for found in sources([name], key))
 
 
 def sources(names: list[str], key: str) -> Iterator[Source | DocumentError]:

@@ -36,7 +36,7 @@ COMMANDS = {
 }
 """The function of each command, in the order of the help; it lies in the module that is called as the command is."""
 
-OF_MODELS = ("plan", "cg-support")
+OF_MODELS = ("plan", "align", "cg-support", "map")
 """The commands that take a model with the flags of `vllm serve`."""
 
 ISSUES = "the project's issue tracker"

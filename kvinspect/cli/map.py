@@ -8,18 +8,33 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kvinspect.cli.exits import CLEAN, FINDINGS, bad_call, say
-from kvinspect.cli.options import Coloured, Debug, Engine, Output
+from kvinspect.cli.model_words import ModelOptions
+from kvinspect.cli.options import (
+    Available,
+    Capability,
+    Coloured,
+    Debug,
+    Engine,
+    Gpu,
+    GpuMemory,
+    Output,
+    Platform,
+    Weights,
+)
 from kvinspect.cli.output import Color, by_ending, look_of, write, write_drawing
+from kvinspect.cli.serve_words import unmarked
 from kvinspect.document.numbers import counted
 from kvinspect.output.safe import Syntax, safe
 
 if TYPE_CHECKING:
     from kvinspect.engine.answer import AlignAnswer, TensorAnswer
+    from kvinspect.question.model import ModelQuestion
 
 EXAMPLES = """\b
 Examples:
   kvinspect map configs/whisper-large-v3-rocm.yaml
   kvinspect map configs/qwen3-next-80b-a3b.yaml --allocation 3 --layer '*.self_attn.*'
+  kvinspect map examples/models/qwen3-8b --gpu H100 --weights 16.4GB
   kvinspect map configs/whisper-large-v3-rocm.yaml -o map.svg
 """
 
@@ -36,11 +51,22 @@ ENDINGS = {".svg": Picture.svg, ".html": Picture.html, ".htm": Picture.html, ".t
 
 
 def draw(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="A document, or - for stdin.")],
+    words: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="FILE | MODEL [VLLM FLAGS...]", help="A document, - for stdin, or a model as plan takes it."
+        ),
+    ],
     allocation: Annotated[int | None, typer.Option(min=0, help="Which tensor; absent: the worst one.")] = None,
     layer: Annotated[str | None, typer.Option(metavar="GLOB", help="Only layers that match.")] = None,
     blocks: Annotated[int, typer.Option(min=1, max=64, help="Blocks shown from the front.")] = 3,
     engine: Engine = None,
+    platform: Platform = None,
+    capability: Capability = None,
+    available: Available = None,
+    gpu: Gpu = None,
+    gpu_memory: GpuMemory = None,
+    weights: Weights = None,
     how: Annotated[Picture | None, typer.Option("--format", "-f", help="Absent: by the ending of --output.")] = None,
     output: Output = None,
     color: Coloured = Color.auto,
@@ -50,9 +76,8 @@ def draw(
 
     The bytes of a few blocks are shown, before and after the alignment where it changes something.
     """
-    from kvinspect.api import align as api
-
-    answer = api.align(file, engine=engine)
+    given = ModelOptions(engine, platform, capability, available, gpu, gpu_memory, weights)
+    answer = _answer(unmarked(words), given)
     if answer.refusal is not None and not answer.layers:
         say(f"kvinspect: there is nothing to draw: the engine refuses: {safe(answer.refusal.text)}")
         raise typer.Exit(FINDINGS)
@@ -66,6 +91,34 @@ def draw(
     else:
         write_drawing(text, output)
     raise typer.Exit(FINDINGS if tensor.sound is not True else CLEAN)
+
+
+def _answer(words: list[str], given: ModelOptions) -> AlignAnswer:
+    """The answer about the one document, or the one model, that the words name."""
+    from kvinspect.api import align as api
+    from kvinspect.document.problem import DocumentError
+    from kvinspect.question.documents import load, names_model
+
+    if names_model(words):
+        return given.about(words, _of_model)
+    if len(words) > 1:
+        raise bad_call(f"a picture is of one document, not {len(words)}")
+    try:
+        document = load(words[0])
+    except DocumentError as error:
+        if error.errors[0].kind != "other" or words == ["-"]:
+            raise
+        return given.about(words, _of_model)
+    given.none_of_documents()
+    return api.align(document, engine=given.engine)
+
+
+def _of_model(asked: ModelQuestion) -> AlignAnswer:
+    """The answer about the first worker, which is said where others have another cache."""
+    first, *others = asked.caches
+    if others:
+        say(f"kvinspect: this is worker 0 of {len(others) + 1}; `kvinspect plan … -o FILE.yaml` writes each")
+    return first.align._replace(refusal=first.align.refusal or asked.refusal)
 
 
 def _chosen(answer: AlignAnswer, allocation: int | None) -> TensorAnswer:

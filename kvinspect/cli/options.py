@@ -14,6 +14,16 @@ Output = Annotated[str | None, typer.Option("--output", "-o", metavar="FILE", he
 AllLayers = Annotated[bool, typer.Option("--all-layers", help="Do not fold alike layers.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
 Coloured = Annotated[Color, typer.Option("--color", help="Colour the output.")]
+Available = Annotated[
+    str | None, typer.Option("--available-kv-cache-memory", metavar="SIZE", help="Of each worker: 12.57GiB.")
+]
+Gpu = Annotated[
+    str | None, typer.Option("--gpu", metavar="NAME", help="H100, 2xH100, rtx4090, local; `kvinspect gpus` lists them.")
+]
+GpuMemory = Annotated[str | None, typer.Option("--gpu-memory", metavar="SIZE", help="Of a GPU, for an estimate.")]
+Weights = Annotated[str | None, typer.Option(metavar="SIZE", help="Of all weights; absent: the folder's.")]
+Platform = Annotated[str | None, typer.Option(metavar="NAME", help="Of a model: cuda, rocm, xpu or cpu.")]
+Capability = Annotated[str | None, typer.Option("--device-capability", metavar="X.Y", help="Of a model: 9.0.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an internal error.")]
 
 

@@ -11,7 +11,20 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from kvinspect.cli.exits import CLEAN, FINDINGS, INPUT, bad_call, say
-from kvinspect.cli.options import AllLayers, Coloured, Debug, Engine, Output, Quiet
+from kvinspect.cli.options import (
+    AllLayers,
+    Available,
+    Capability,
+    Coloured,
+    Debug,
+    Engine,
+    Gpu,
+    GpuMemory,
+    Output,
+    Platform,
+    Quiet,
+    Weights,
+)
 from kvinspect.cli.output import Color, Format, Report, by_ending, write, write_drawing, write_together
 from kvinspect.cli.serve_words import unmarked
 from kvinspect.document.numbers import counted
@@ -79,19 +92,12 @@ Sweeps = Annotated[
 def plan(
     words: Words = None,
     engine: Engine = None,
-    platform: Annotated[str | None, typer.Option(metavar="NAME", help="cuda, rocm, xpu or cpu.")] = None,
-    capability: Annotated[
-        str | None, typer.Option("--device-capability", metavar="X.Y", help="For instance 9.0.")
-    ] = None,
-    available: Annotated[
-        str | None, typer.Option("--available-kv-cache-memory", metavar="SIZE", help="Of each worker: 12.57GiB.")
-    ] = None,
-    gpus: Annotated[
-        str | None,
-        typer.Option("--gpu", metavar="NAME", help="H100, 2xH100, rtx4090, local; `kvinspect gpus` lists them."),
-    ] = None,
-    gpu: Annotated[str | None, typer.Option("--gpu-memory", metavar="SIZE", help="Of a GPU, for an estimate.")] = None,
-    weights: Annotated[str | None, typer.Option(metavar="SIZE", help="Of all weights; absent: the folder's.")] = None,
+    platform: Platform = None,
+    capability: Capability = None,
+    available: Available = None,
+    gpus: Gpu = None,
+    gpu: GpuMemory = None,
+    weights: Weights = None,
     calibrate: Annotated[
         str | None, typer.Option(metavar="FILE", help="A start-up log whose available memory replaces the estimate.")
     ] = None,

@@ -17,7 +17,6 @@ from kvinspect.models.command import read_file, read_words
 from kvinspect.models.config import Model, load_model
 from kvinspect.models.given import SOURCE
 from kvinspect.models.hub import Located, located
-from kvinspect.question.documents import is_model_folder
 from kvinspect.question.kinds import kind_of
 from kvinspect.question.question import Rules, placed
 from kvinspect.releases.data import flags
@@ -155,18 +154,3 @@ def _of_file(model: str, arguments: Mapping[str, Any], file: Source) -> ServeCom
     folder = pathlib.Path(file.name).parent
     found = located(model, folder, file.name)
     return ServeCommand(found.name, None, arguments, file, inside=folder, found=found)
-
-
-def names_model(words: Sequence[str]) -> bool:
-    """Whether a call's words name a model rather than documents: they have flags, or one name that is a model's.
-
-    A folder with a config.json is a model's, and so is a name that is no file, no folder and no pattern and does not
-    end as a document does. What a file is its content tells (`kind_of`).
-    """
-    if any(word[:1] == "-" and word != "-" for word in words) or tuple(words[:2]) == ("vllm", "serve"):
-        return True
-    if len(words) != 1 or words[0] == "-" or is_file(words[0]):
-        return False
-    if is_folder(words[0]):
-        return is_model_folder(words[0])
-    return not words[0].lower().endswith((".json", ".yaml", ".yml")) and not any(c in words[0] for c in "*?[")

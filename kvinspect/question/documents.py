@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pathlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kvinspect.document.checked import checked
 from kvinspect.document.document import Document
-from kvinspect.document.files import is_file
+from kvinspect.document.files import is_file, is_folder
 from kvinspect.document.load import from_source
 from kvinspect.document.problem import DocumentError, Problem
 from kvinspect.document.source import Source, read_source
@@ -49,6 +49,21 @@ KINDS = {"model": "model's config.json", "serve": "`vllm serve` file"}
 def is_model_folder(name: str | pathlib.Path) -> bool:
     """Whether a folder is a model's."""
     return is_file(pathlib.Path(name) / "config.json")
+
+
+def names_model(words: Sequence[str]) -> bool:
+    """Whether a call's words name a model rather than documents: they have flags, or one name that is a model's.
+
+    A folder with a config.json is a model's, and so is a name that is no file, no folder and no pattern and does not
+    end as a document does. What a file is its content tells (`kind_of`).
+    """
+    if any(word[:1] == "-" and word != "-" for word in words) or tuple(words[:2]) == ("vllm", "serve"):
+        return True
+    if len(words) != 1 or words[0] == "-" or is_file(words[0]):
+        return False
+    if is_folder(words[0]):
+        return is_model_folder(words[0])
+    return not words[0].lower().endswith((".json", ".yaml", ".yml")) and not any(c in words[0] for c in "*?[")
 
 
 def _another(name: str, what: str) -> DocumentError:

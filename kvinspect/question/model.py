@@ -13,7 +13,7 @@ from kvinspect.connectors.transfer import Transfer, transfer_of
 from kvinspect.document.load import load
 from kvinspect.document.numbers import counted
 from kvinspect.document.problem import DocumentError, Problem, nearest
-from kvinspect.engine.refusal import Refused, Unknown
+from kvinspect.engine.refusal import Refusal, Refused, Unknown
 from kvinspect.engine.situation import DEFAULT_CAPABILITY
 from kvinspect.models.answer import SpecsAnswer, as_served, scheduler_defaults
 from kvinspect.models.arguments import EngineArguments, argument, engine_arguments
@@ -201,6 +201,22 @@ class ModelQuestion:
     def cache(self) -> Question:
         """The question about the cache that the model gets, in the layout that its KV connector requires."""
         return self._connected.question
+
+    @property
+    def refusal(self) -> Refusal | None:
+        """What keeps the engine from starting with the cache."""
+        return self._connected.plan.refusal
+
+    @cached_property
+    def caches(self) -> tuple[Question, ...]:
+        """The questions about the caches of the workers that are not alike: those of a pipeline's stages."""
+        from kvinspect.question.planned import caches_of
+
+        asked = self.cache
+        if self.refusal is not None or self.served.arguments.pipeline_parallel_size == 1:
+            return (asked,)
+        documents = caches_of(asked.plan, asked.document)
+        return tuple(Question(one, asked.release, asked.about.setting) for one in documents)
 
     @cached_property
     def plan(self) -> ModelPlan:

@@ -5,9 +5,14 @@ from __future__ import annotations
 from kvinspect.document.document import Document
 from kvinspect.document.load import load
 from kvinspect.planning.answer import PlanAnswer
-from kvinspect.planning.inspection import inspection_document
+from kvinspect.planning.inspection import inspection_document, of_workers
 
 
 def cache_of(plan: PlanAnswer, document: Document) -> Document:
     """The first worker's cache, called as the document that was planned. The engine must not refuse the plan."""
     return load(inspection_document(plan), document.source.name)
+
+
+def caches_of(plan: PlanAnswer, document: Document) -> tuple[Document, ...]:
+    """The caches of the workers that are not alike. The engine must not refuse the plan."""
+    return tuple(cache_of(one, document) for one in of_workers(plan))

@@ -2,8 +2,10 @@
 
 import pytest
 
+from conftest import ROOT
+
 MODEL = "examples/models/qwen3-8b"
-CALLS = [("diff", "--engine", "0.27", "--engine", "0.28"), ("align",), ("map",)]
+CALLS = [("diff", "--engine", "0.27", "--engine", "0.28"), ("mm-prefix",)]
 
 
 @pytest.mark.parametrize("call", CALLS, ids=lambda call: call[0])
@@ -28,6 +30,13 @@ def test_a_folder_of_a_model_is_named(run, call):
     done = run(call[0], MODEL, *call[1:])
     assert done.returncode == 2
     assert "is a model's folder" in done.stderr
+
+
+@pytest.mark.parametrize("command", ["align", "cg-support", "map"])
+def test_a_model_on_standard_input_has_no_name_to_read_it_by(run, command):
+    done = run(command, "-", stdin=(ROOT / MODEL / "config.json").read_text())
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "is a model's config.json" in done.stderr
 
 
 def test_a_folder_that_is_no_model(run, tmp_path):
