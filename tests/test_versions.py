@@ -10,8 +10,8 @@ from modules import PACKAGE, PATHS, tree
 VERSION = re.compile(r"v?0\.[0-9]{1,2}(\.[0-9]+)?\.?")
 """A version, or the beginning of one."""
 
-OWN = {"kvinspect.version"}
-"""Where kvinspect's own version stands."""
+OWN = {"kvinspect.version", "kvinspect.provenance"}
+"""Where kvinspect's own version stands, and the release with which a declared range begins that names none."""
 
 RANGES = {"kvinspect.lint.rules.kv108_two_head_ambiguity", "kvinspect.lint.rules.kv113_runners_disagree"}
 """Rules whose page says for which releases they are, as text that nothing reads."""

@@ -1,6 +1,6 @@
 """What a `vllm serve` command and its `--config` file say, as engine arguments by their Python names.
 
-The source is `FlexibleArgumentParser` (0.25 to 0.28): a flag takes dashes or underscores, a dotted one sets a key of a
+The source is `FlexibleArgumentParser` (0.25 to 0.33): a flag takes dashes or underscores, a dotted one sets a key of a
 JSON flag, `--no-` negates, and a config file's keys are flags that the command's own win over.
 """
 
@@ -14,6 +14,7 @@ from kvinspect.document.limits import MAX_DEPTH
 from kvinspect.document.numbers import human_number
 from kvinspect.document.problem import DocumentError, Problem, nearest, shown
 from kvinspect.document.source import Source
+from kvinspect.models.dotted import Keys, put, warn_of_dots
 from kvinspect.models.given import OBJECTS, SOURCE, json_of
 from kvinspect.releases.data.flags import Flags
 
@@ -103,7 +104,9 @@ def _value(word: str, name: str, facts: Mapping[str, Any], given: str | None, le
 
 
 def _of_key(name: str, text: str) -> Any:
-    """The value of a dotted flag: JSON, else a number with a suffix, else the text."""
+    """The value of a dotted flag: JSON, else a number with a suffix, else the text; behind `+` entries of a list."""
+    if name.endswith("+"):
+        return text.split(",")
     try:
         return json_of(name, text)
     except DocumentError as error:
@@ -159,8 +162,11 @@ def read_file(source: Source, flags: Flags) -> dict[str, Any]:
 def _said(name: str, facts: Mapping[str, Any], value: Any, flags: Flags) -> Iterator[Any]:
     """What a key's value becomes on the command line: nothing where the loader drops it."""
     dropped = value is None or value == [] or (value is False and flags.drops_false)
-    if not dropped:
-        yield value if isinstance(value, (bool, list, dict)) else _typed(name, facts, str(value))
+    if isinstance(value, (bool, list, dict)):
+        if not dropped:
+            yield value
+    elif not dropped:
+        yield _of_key(name, str(value)) if "." in name else _typed(name, facts, str(value))
 
 
 def _home(name: str, facts: Mapping[str, Any], value: Any) -> tuple[str, Any]:
@@ -175,26 +181,13 @@ def _set(arguments: dict[str, Any], name: str, value: Any) -> None:
     head, *keys = name.split(".")
     head = head.replace("-", "_").removeprefix("no_") if value is False else head.replace("-", "_")
     if not keys:
-        arguments[head] = value
+        if isinstance(arguments.get(head), Keys):
+            warn_of_dots(head)
+        else:
+            arguments[head] = value
         return
     if len(keys) >= MAX_DEPTH:
         problem = Problem((head,), expected=f"at most {MAX_DEPTH} keys of a dotted flag", found=str(len(keys)))
         raise DocumentError([problem._replace(kind="limit", source=SOURCE)])
-    place = arguments.setdefault(head, {})
-    for key in keys[:-1]:
-        place = _object(name, place).setdefault(key, {})
-    last = _object(name, place)
-    if isinstance(last.get(keys[-1]), dict) and not isinstance(value, dict):
-        raise _contradiction(name, last[keys[-1]])
-    last[keys[-1]] = value
-
-
-def _object(name: str, place: Any) -> dict[str, Any]:
-    if not isinstance(place, dict):
-        raise _contradiction(name, place)
-    return place
-
-
-def _contradiction(name: str, given: Any) -> DocumentError:
-    message = f"--{name} contradicts another flag or key, which gives {shown(given)} there"
-    return DocumentError([Problem((name.partition(".")[0].replace("-", "_"),), message=message, source=SOURCE)])
+    keys[-1] = keys[-1].removesuffix("+")
+    put(arguments, head, keys, value)

@@ -11,6 +11,7 @@ from kvinspect.document.json_text import parse_json
 from kvinspect.document.limits import MAX_DEPTH, MAX_INT, MAX_VALUES
 from kvinspect.document.numbers import human_number
 from kvinspect.document.problem import DocumentError, Path, Problem
+from kvinspect.models.dotted import warn_of_repeated
 
 SOURCE = "<engine arguments>"
 """What the arguments are called in messages."""
@@ -37,8 +38,7 @@ def _parsed(name: str, text: str) -> Any:
         value, _, repeated = parse_json(text)
     except DocumentError as error:
         raise DocumentError(_of_flag(name, problem) for problem in error.errors) from None
-    if repeated:
-        raise DocumentError(_of_flag(name, problem) for problem in repeated)
+    warn_of_repeated(name, [problem.path for problem in repeated])
     return value
 
 

@@ -15,6 +15,7 @@ from kvinspect.document.problem import DocumentError, Problem
 from kvinspect.document.source import Source, read_source
 from kvinspect.models.command import read_file, read_words
 from kvinspect.models.config import Model, load_model
+from kvinspect.models.dotted import joined
 from kvinspect.models.given import SOURCE
 from kvinspect.models.hub import Located, located
 from kvinspect.question.kinds import kind_of
@@ -97,7 +98,7 @@ def _read(rest: Sequence[str], known: Flags, like: str | None) -> ServeCommand:
     file = None
     if "config" in arguments:
         file = read_source(str(arguments.pop("config")))
-        arguments = {**read_file(file, known), **arguments}
+        arguments = joined(read_file(file, known), arguments)
     names = [*command.positional, *([str(arguments.pop("model"))] if "model" in arguments else [])]
     if not names:
         raise ValueError("which model? Give its config.json, its folder, or its hub id")
@@ -142,7 +143,7 @@ def _like(name: str, like: str, arguments: dict[str, Any], file: Source | None) 
 
 def _of_serve(source: Source, known: Flags, arguments: dict[str, Any]) -> ServeCommand:
     """A `vllm serve --config` file, which names its model."""
-    merged = {**read_file(source, known), **arguments}
+    merged = joined(read_file(source, known), arguments)
     model = merged.pop("model", None) or merged.pop("model_tag", None)
     if not isinstance(model, str):
         raise ValueError(f"{source.name} names no model; give one, and the file with --config")

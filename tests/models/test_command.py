@@ -5,6 +5,7 @@ import pytest
 import kvinspect
 from kvinspect.document.source import parse
 from kvinspect.models.command import read_file, read_words
+from kvinspect.models.dotted import joined
 from kvinspect.releases.data import flags
 
 FLAGS = flags.read("0.27.1")
@@ -44,10 +45,6 @@ def test_words(words, arguments):
         ("m -O", "-O is no flag of vLLM 0.27.1"),
         ("m -cx.mode=3", "-cx.mode is no flag of vLLM 0.27.1"),
         ("m --max-model-len", "--max-model-len lacks its value"),
-        (
-            "m --compilation-config 3 --compilation-config.mode 0",
-            'contradicts another flag or key, which gives "3" there',
-        ),
     ],
 )
 def test_words_that_no_release_has(words, message):
@@ -88,18 +85,49 @@ def test_an_alias_is_the_flag_that_it_stands_for(word, name, value):
 
 
 @pytest.mark.parametrize(
-    "words",
+    ("words", "name", "value", "warning"),
     [
-        "--hf-overrides.a=1 --hf-overrides.a.b=2",
-        "--hf-overrides.a.b=2 --hf-overrides.a=1",
-        "--hf-overrides [1] --hf-overrides.a=1",
-        "-cc.mode=3 -cc.mode.a=1",
-        '--speculative-config {"a":[]} --speculative-config.a.b=1',
+        ("--hf-overrides.a.b 1 --hf-overrides.a.b 2", "hf_overrides", {"a": {"b": 2}}, "--hf-overrides.a.b is given twice"),
+        ("--hf-overrides.a=1 --hf_overrides.a.b=2", "hf_overrides", {"a": {"b": 2}}, "--hf-overrides.a is given twice"),
+        ("--hf-overrides.a.b=2 --hf-overrides.a=1", "hf_overrides", {"a": 1}, "--hf-overrides.a is given twice"),
+        ("--hf-overrides [1] --hf-overrides.a=1", "hf_overrides", {"a": 1}, "the keys alone count"),
+        ("--hf-overrides.a=1 --hf-overrides {}", "hf_overrides", {"a": 1}, "the keys alone count"),
+        ("--compilation-config 3 -cc.mode 0", "compilation_config", {"mode": 0}, "the keys alone count"),
+        ('--hf-overrides {"a":1,"a":2}', "hf_overrides", {"a": 2}, "--hf-overrides.a is given twice"),
+        ('--hf-overrides {"a":{"b":1,"b":3}}', "hf_overrides", {"a": {"b": 3}}, "--hf-overrides.a.b is given twice"),
+        ('--hf-overrides {"a":1,"b":2,"a":3,"b":4}', "hf_overrides", {"a": 3, "b": 4}, r"overrides.a is given twice \(and 1 more\)"),
+        ('--hf-overrides.a {"b":1,"b":2}', "hf_overrides", {"a": {"b": 2}}, "--hf-overrides.a.b is given twice"),
+    ],
+)  # fmt: skip
+def test_of_a_key_that_is_given_twice_the_last_counts(words, name, value, warning):
+    with pytest.warns(UserWarning, match=warning):
+        assert read_words(words.split(), FLAGS).arguments == {name: value}
+
+
+@pytest.mark.parametrize(
+    ("words", "value"),
+    [
+        ("--hf-overrides.a [1] --hf-overrides.a [2,3]", {"a": [1, 2, 3]}),
+        ("--hf-overrides.a+ x --hf-overrides.a+=y,z", {"a": ["x", "y", "z"]}),
+        ('--hf-overrides.a {"b":1} --hf-overrides.a {"c":2}', {"a": {"b": 1, "c": 2}}),
     ],
 )
-def test_dotted_keys_that_contradict_each_other(words):
-    with pytest.raises(kvinspect.DocumentError, match="contradicts another flag or key"):
-        read_words(words.split(), FLAGS)
+def test_lists_grow_and_objects_are_joined(words, value, recwarn):
+    assert read_words(words.split(), FLAGS).arguments == {"hf_overrides": value}
+    assert [*recwarn] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "value"),
+    [
+        ("hf-overrides.a: 1\nhf-overrides.b: 2\n", "--hf-overrides.b 3", {"a": 1, "b": 3}),
+        ("hf-overrides.a: 1\n", '--hf-overrides {"c":1}', {"a": 1}),
+        ("hf-overrides: {a: 1}\n", "--hf-overrides.b 3", {"b": 3}),
+    ],
+)
+@pytest.mark.filterwarnings("ignore")
+def test_dotted_keys_of_a_file_and_of_the_command_are_one_object(text, words, value):
+    assert joined(file(text), read_words(words.split(), FLAGS).arguments) == {"hf_overrides": value}
 
 
 @pytest.mark.parametrize("flag", ["hf-overrides", "speculative-config", "compilation-config", "additional-config"])
@@ -110,7 +138,6 @@ def test_dotted_keys_that_contradict_each_other(words):
         ("[1,", "not valid JSON"),
         ('{"a":' * 100_000 + "1" + "}" * 100_000, "at most 50 levels"),
         ("[" * 60 + "]" * 60, "at most 50 levels"),
-        ('{"a": 1, "a": 2}', "stands here twice"),
         (f'{{"a": {"9" * 5000}}}', "a number of 5000 characters"),
         (f"[{'1,' * 60_000}1]", "at most 50000 values"),
     ],
