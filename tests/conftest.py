@@ -111,7 +111,7 @@ def printed():
     code = """
 import contextlib, io, json, sys
 from kvinspect.cli.main import run
-calls = json.loads(sys.argv[1])
+calls = json.load(sys.stdin)
 found = []
 for call in calls:
     out, err = io.TextIOWrapper(io.BytesIO(), "utf-8"), io.TextIOWrapper(io.BytesIO(), "utf-8")
@@ -124,7 +124,8 @@ json.dump(found, sys.stdout)
 
     def printed(calls, cwd=ROOT):
         done = subprocess.run(
-            [sys.executable, "-c", code, json.dumps(calls)],
+            [sys.executable, "-c", code],
+            input=json.dumps(calls),
             capture_output=True,
             text=True,
             cwd=cwd,

@@ -139,10 +139,10 @@ def test_a_process_that_the_system_ends_costs_one_file(tmp_path, monkeypatch):
 
     real = api.lint_under
 
-    def ended(name, *rest):
+    def ended(name, *rest, **more):
         if name.endswith("2.yaml"):
             os._exit(9)
-        return real(name, *rest)
+        return real(name, *rest, **more)
 
     monkeypatch.setattr(api, "lint_under", ended)
     names = [str(tmp_path / f"{i}.yaml") for i in range(4)]

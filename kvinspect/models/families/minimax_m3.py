@@ -40,4 +40,5 @@ def _picking(here: Here, name: str, number: int) -> Iterator[Layer]:
     fields = {"head_size": size, "dtype": "bfloat16", "cache_role": "indexer", "max_tp_shards": None}
     index = here.named(f"{name}.index_cache")
     yield Given(index, number, "MINIMAX_M3_SPARSE_INDEXER", "mla_attention", fields)
-    yield Attention(here.named(name), number, text.heads, text.kv_heads, text.head_dim, backend="MINIMAX_M3_SPARSE")
+    (backend,) = here.setting.own_backends("minimax_m3")
+    yield Attention(here.named(name), number, text.heads, text.kv_heads, text.head_dim, backend=backend)
