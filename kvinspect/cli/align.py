@@ -6,24 +6,10 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
+from kvinspect.cli import options
 from kvinspect.cli.exits import CLEAN, FINDINGS, bad_call, worst
 from kvinspect.cli.files import answers_of, several
 from kvinspect.cli.model_words import ModelOptions
-from kvinspect.cli.options import (
-    AllLayers,
-    AnyFormat,
-    Available,
-    Capability,
-    Coloured,
-    Debug,
-    Engine,
-    Gpu,
-    GpuMemory,
-    Output,
-    Platform,
-    Quiet,
-    Weights,
-)
 from kvinspect.cli.output import Color, Format, Report
 from kvinspect.cli.serve_words import unmarked
 
@@ -51,52 +37,38 @@ def align(
             help="Documents, folders of them, - for stdin; a model as plan takes it.",
         ),
     ],
-    engine: Engine = None,
+    engine: options.Engine = None,
     device: Annotated[str, typer.Option(help="auto, cuda, cuda:N, cpu, meta or none.")] = "auto",
     verify: Annotated[
         bool, typer.Option("--verify", help="Write block IDs through each view, read them back.")
     ] = False,
     num_blocks: Annotated[int | None, typer.Option(min=1, help="Blocks, in place of the document's number.")] = None,
-    platform: Platform = None,
-    capability: Capability = None,
-    available: Available = None,
-    gpu: Gpu = None,
-    gpu_memory: GpuMemory = None,
-    weights: Weights = None,
-    how: AnyFormat = Format.table,
-    output: Output = None,
-    all_layers: AllLayers = False,
+    platform: options.Platform = None,
+    capability: options.Capability = None,
+    available: options.Available = None,
+    gpu: options.Gpu = None,
+    gpu_memory: options.GpuMemory = None,
+    weights: options.Weights = None,
+    how: options.AnyFormat = Format.table,
+    output: options.Output = None,
+    all_layers: options.AllLayers = False,
     layer: Annotated[str | None, typer.Option(metavar="GLOB", help="Show only layers that match.")] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Give the reason of every step.")] = False,
-    quiet: Quiet = False,
-    color: Coloured = Color.auto,
-    debug: Debug = False,
+    quiet: options.Quiet = False,
+    color: options.Coloured = Color.auto,
+    debug: options.Debug = False,
 ) -> None:
     """How vLLM lays out and shares a KV cache, and what its alignment of shared views decides.
 
     Ends with 1 where an allocation is unsound or the engine refuses, 2 where a document cannot be judged, 3 where the
     device is not there.
     """
-    from kvinspect.question.documents import names_model
     from kvinspect.report.align import View, page
 
-    given = ModelOptions(engine, platform, capability, available, gpu, gpu_memory, weights, num_blocks is None)
-    words, how_asked = unmarked(files), _HowAsked(device, num_blocks, verify)
-
-    def of_document(document: Document) -> AlignAnswer:
-        given.none_of_documents()
-        return how_asked.of_document(document, engine)
-
-    def of_model(name: str) -> list[AlignAnswer]:
-        return given.about([name], how_asked.of_model)
-
-    if names_model(words):
-        answers, codes = given.about(words, how_asked.of_model), [CLEAN]
-        many = len(answers) > 1
-    else:
-        found, codes = answers_of(words, "kv_cache_config", lambda one: [of_document(one)], of_model)
-        answers = [answer for one in found for answer in one]
-        many = several(words) or len(answers) > 1
+    given = ModelOptions(
+        engine, platform, capability, available, gpu, gpu_memory, weights, needs_memory=num_blocks is None
+    )
+    answers, codes, many = _answers(unmarked(files), given, _HowAsked(device, num_blocks, verify))
     shown = answers if layer is None else [answer.only(layer) for answer in answers]
     if layer is not None and answers and not any(answer.layers for answer in shown):
         raise bad_call(f"no layer matches {layer!r}", "--layer")
@@ -104,6 +76,24 @@ def align(
         view = View(all_layers, explain)
         Report(shown, lambda answer: page(answer, view), many).emit(how, output, color)
     raise typer.Exit(worst([*codes, *(CLEAN if answer.clean else FINDINGS for answer in answers)]))
+
+
+def _answers(words: list[str], given: ModelOptions, how_asked: _HowAsked) -> tuple[list[AlignAnswer], list[int], bool]:
+    """The answers about all that the words name, the exit codes of what has none, and whether there may be several."""
+    from kvinspect.question.documents import names_model
+
+    def of_document(document: Document) -> list[AlignAnswer]:
+        given.none_of_documents()
+        return [how_asked.of_document(document, given.engine)]
+
+    if names_model(words):
+        answers = given.about(words, how_asked.of_model)
+        return answers, [CLEAN], len(answers) > 1
+    found, codes = answers_of(
+        words, "kv_cache_config", of_document, lambda name: given.about([name], how_asked.of_model)
+    )
+    answers = [answer for one in found for answer in one]
+    return answers, codes, several(words) or len(answers) > 1
 
 
 class _HowAsked(NamedTuple):

@@ -7,20 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kvinspect.cli import options
 from kvinspect.cli.exits import CLEAN, FINDINGS, bad_call, say
 from kvinspect.cli.model_words import ModelOptions
-from kvinspect.cli.options import (
-    Available,
-    Capability,
-    Coloured,
-    Debug,
-    Engine,
-    Gpu,
-    GpuMemory,
-    Output,
-    Platform,
-    Weights,
-)
 from kvinspect.cli.output import Color, by_ending, look_of, write, write_drawing
 from kvinspect.cli.serve_words import unmarked
 from kvinspect.document.numbers import counted
@@ -60,17 +49,17 @@ def draw(
     allocation: Annotated[int | None, typer.Option(min=0, help="Which tensor; absent: the worst one.")] = None,
     layer: Annotated[str | None, typer.Option(metavar="GLOB", help="Only layers that match.")] = None,
     blocks: Annotated[int, typer.Option(min=1, max=64, help="Blocks shown from the front.")] = 3,
-    engine: Engine = None,
-    platform: Platform = None,
-    capability: Capability = None,
-    available: Available = None,
-    gpu: Gpu = None,
-    gpu_memory: GpuMemory = None,
-    weights: Weights = None,
+    engine: options.Engine = None,
+    platform: options.Platform = None,
+    capability: options.Capability = None,
+    available: options.Available = None,
+    gpu: options.Gpu = None,
+    gpu_memory: options.GpuMemory = None,
+    weights: options.Weights = None,
     how: Annotated[Picture | None, typer.Option("--format", "-f", help="Absent: by the ending of --output.")] = None,
-    output: Output = None,
-    color: Coloured = Color.auto,
-    debug: Debug = False,
+    output: options.Output = None,
+    color: options.Coloured = Color.auto,
+    debug: options.Debug = False,
 ) -> None:
     """Draw an allocation: a bar for each layer's view, a cell for each block, collisions marked.
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from kvinspect.cli.exits import bad_call
@@ -27,13 +29,34 @@ class ModelOptions(NamedTuple):
     gpu: str | None = None
     gpu_memory: str | None = None
     weights: str | None = None
+    like: str | None = None
+    measured: Memory | None = None
+    """The memory of a start-up in place of an estimate."""
+    env: Sequence[str] = ()
+    """Variables of vLLM's environment, `NAME=VALUE` each."""
     needs_memory: bool = True
     """Whether the answer hangs on the number of blocks; where it does not, there is plenty unless somebody says."""
 
+    @property
+    def of_a_model(self) -> tuple[object, ...]:
+        """What is said of a model, its device and its memory, and never of a document; None where nothing is."""
+        device = (self.platform, self.capability)
+        return (*device, self.available, self.gpu, self.gpu_memory, self.weights, self.like, self.measured)
+
     def none_of_documents(self) -> None:
         """Raises BadParameter where an option is of a model, and the call asks about a document."""
-        if any(value is not None for value in self[1:-1]):
+        if any(value is not None for value in self.of_a_model):
             raise bad_call("a document says by itself what its device and its memory are")
+
+    def call(self, words: Iterable[str]) -> ModelCall:
+        """What the words name, with these options. Raises ValueError for a flag or a model that nobody knows."""
+        from kvinspect.hardware.gpus import parse_gpus
+        from kvinspect.question.command import read_command
+        from kvinspect.question.memory import Budget
+
+        named = parse_gpus(self.gpu) if self.gpu is not None else None
+        budget = Budget(self.available, self.gpu_memory, self.weights, named, self.measured)
+        return ModelCall(read_command(list(words), self.engine, self.like), budget, self)
 
     def about(self, words: Iterable[str], ask: Callable[[ModelQuestion], Answer]) -> Answer:
         """What is answered about the model that the words name.
@@ -41,51 +64,80 @@ class ModelOptions(NamedTuple):
         Raises BadParameter for words that name none or for no memory, DocumentError as the question.
         """
         from kvinspect.document.problem import DocumentError
-        from kvinspect.question.command import read_command
+        from kvinspect.question.model import spoken
 
         try:
-            command = read_command(list(words), self.engine)
-            if command.model is None:
+            call = self.call(words)
+            if call.command.model is None:
                 raise bad_call("a document says by itself what its arguments are")
-            try:
-                return self._answered(command, ask)
-            except DocumentError as error:
-                raise command.placed(error) from None
+            with call.places(), spoken(call.model):
+                return ask(call.question())
         except DocumentError:
             raise
         except ValueError as error:
             raise bad_call(str(error)) from None
 
-    def _answered(self, command: ServeCommand, ask: Callable[[ModelQuestion], Answer]) -> Answer:
-        from kvinspect.hardware.gpus import parse_gpus
+
+def _variables(given: Sequence[str]) -> dict[str, str]:
+    """The variables of `--env`, later ones winning."""
+    for one in given:
+        if not one.partition("=")[0] or "=" not in one:
+            raise bad_call(f"expected NAME=VALUE, found {one!r}", "--env")
+    return dict(one.split("=", 1) for one in given)
+
+
+class ModelCall:
+    """What a call is about: a model under engine arguments, or a planning document."""
+
+    def __init__(self, command: ServeCommand, budget: Budget, given: ModelOptions) -> None:
         from kvinspect.models.deployed import device_of, on_gpus
-        from kvinspect.question.memory import Budget
-        from kvinspect.question.model import ModelQuestion, Served, spoken
-        from kvinspect.question.question import Rules
 
-        named = parse_gpus(self.gpu) if self.gpu is not None else None
-        budget = Budget(self.available, self.gpu_memory, self.weights, named)
-        device, arguments = device_of(named, self.platform, self.capability), on_gpus(command.arguments, named)
-        model = command.load()
-        with spoken(model):
-            served = Served.of(model, arguments, lambda: Rules.of(self.engine), *device).within(command.env)
-            memory = self._memory(command, model, arguments, budget, device)
-            return ask(ModelQuestion(served, memory))
+        self.command, self.budget, self.given = command, budget, given
+        self.device = device_of(budget.gpus, given.platform, given.capability)
+        self.variables = {**command.env, **_variables(given.env)}
+        with self.places():
+            self.arguments = on_gpus(command.arguments, budget.gpus)
 
-    def _memory(
-        self,
-        command: ServeCommand,
-        model: Model,
-        arguments: Mapping[str, Any],
-        budget: Budget,
-        device: tuple[str, str | None],
-    ) -> Memory:
-        """The memory for the cache, plenty where nobody says how much and nothing hangs on it."""
-        from kvinspect.question.memory import PLENTY, NoMemory, ServedModel, memory_of
+    @cached_property
+    def model(self) -> Model:
+        """The model, read once. Raises DocumentError."""
+        return self.command.load()
+
+    @property
+    def setting(self) -> dict[str, Any]:
+        """Release, platform, capability and variables, as the Python API takes them."""
+        platform, capability = self.device
+        device = {"platform": platform, "device_capability": capability}
+        return {"engine": self.given.engine, **device, "env": self.variables}
+
+    @contextmanager
+    def places(self) -> Iterator[None]:
+        """Errors of arguments that a file says, with their places in it."""
+        from kvinspect.document.problem import DocumentError
 
         try:
-            return memory_of(budget, arguments, command.found.folder, ServedModel(model, self.engine, *device))
+            yield
+        except DocumentError as error:
+            raise self.command.placed(error) from None
+
+    def memory(self, arguments: Mapping[str, Any]) -> Memory:
+        """The memory for the cache under some arguments. Raises NoMemory where nobody says how much there is."""
+        from kvinspect.question.memory import ServedModel, memory_of
+
+        served = ServedModel(self.model, self.given.engine, *self.device)
+        return memory_of(self.budget, arguments, self.command.found.folder, served)
+
+    def question(self) -> ModelQuestion:
+        """The question about the model; plenty of memory where nobody says how much and nothing hangs on it."""
+        from kvinspect.question.memory import PLENTY, NoMemory
+        from kvinspect.question.model import ModelQuestion, Served
+        from kvinspect.question.question import Rules
+
+        served = Served.of(self.model, self.arguments, lambda: Rules.of(self.given.engine), *self.device)
+        served = served.within(self.variables)
+        try:
+            return ModelQuestion(served, self.memory(self.arguments))
         except NoMemory:
-            if self.needs_memory:
+            if self.given.needs_memory:
                 raise
-            return PLENTY
+            return ModelQuestion(served, PLENTY)

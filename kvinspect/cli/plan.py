@@ -3,40 +3,24 @@
 from __future__ import annotations
 
 import pathlib
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from enum import Enum
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
+from kvinspect.cli import options
 from kvinspect.cli.exits import CLEAN, FINDINGS, INPUT, bad_call, say
-from kvinspect.cli.options import (
-    AllLayers,
-    Available,
-    Capability,
-    Coloured,
-    Debug,
-    Engine,
-    Gpu,
-    GpuMemory,
-    Output,
-    Platform,
-    Quiet,
-    Weights,
-)
+from kvinspect.cli.model_words import ModelCall, ModelOptions
 from kvinspect.cli.output import Color, Format, Report, by_ending, write, write_drawing, write_together
 from kvinspect.cli.serve_words import unmarked
 from kvinspect.document.numbers import counted
 from kvinspect.output.safe import Syntax, safe
 
 if TYPE_CHECKING:
-    from kvinspect.document.document import Document
     from kvinspect.models.memory import Memory
     from kvinspect.planning.answer import NotModelled, PlanAnswer
     from kvinspect.planning.sweep import SweepAnswer
-    from kvinspect.question.command import ServeCommand
-    from kvinspect.question.memory import Budget
     from kvinspect.question.model import ModelPlan
 
 EXAMPLES = """\b
@@ -91,13 +75,13 @@ Sweeps = Annotated[
 
 def plan(
     words: Words = None,
-    engine: Engine = None,
-    platform: Platform = None,
-    capability: Capability = None,
-    available: Available = None,
-    gpus: Gpu = None,
-    gpu: GpuMemory = None,
-    weights: Weights = None,
+    engine: options.Engine = None,
+    platform: options.Platform = None,
+    capability: options.Capability = None,
+    available: options.Available = None,
+    gpus: options.Gpu = None,
+    gpu: options.GpuMemory = None,
+    weights: options.Weights = None,
     calibrate: Annotated[
         str | None, typer.Option(metavar="FILE", help="A start-up log whose available memory replaces the estimate.")
     ] = None,
@@ -115,11 +99,11 @@ def plan(
         typer.Option(metavar="FILE", help="A start-up log to explain and compare; - for stdin."),
     ] = None,
     how: Annotated[Kind | None, typer.Option("--format", "-f", help="Absent: by the ending of --output.")] = None,
-    output: Output = None,
-    all_layers: AllLayers = False,
-    quiet: Quiet = False,
-    color: Coloured = Color.auto,
-    debug: Debug = False,
+    output: options.Output = None,
+    all_layers: options.AllLayers = False,
+    quiet: options.Quiet = False,
+    color: options.Coloured = Color.auto,
+    debug: options.Debug = False,
 ) -> None:
     """How many blocks, tokens and requests vLLM's KV cache holds for a model, and what a request costs.
 
@@ -127,23 +111,19 @@ def plan(
     Ends with 1 where the engine refuses, 2 where nothing can be said.
     """
     from kvinspect.document.problem import DocumentError
-    from kvinspect.hardware.gpus import parse_gpus
-    from kvinspect.models.hub import NotFound
-    from kvinspect.question.memory import Budget, NoMemory
 
     show = _Show(how or by_ending(output, ENDINGS, Kind.table), output, all_layers, quiet, color, strict)
+    device, memory = (platform, capability), (available, gpus, gpu, weights)
     try:
-        named = parse_gpus(gpus) if gpus is not None else None
-        budget = Budget(available, gpu, weights, named, _measured(calibrate))
+        given = ModelOptions(engine, *device, *memory, like, _measured(calibrate), env or ())
         if log is not None:
-            _only_of_a_log(show, sweep, (platform, engine, capability, like, *budget), words)
-            code = _logged(log, words or [], engine, (platform, capability), env, budget, show, like)
+            code = _logged(log, unmarked(words or ()), given, sweep, show)
         else:
-            asked = _asked(words or [], engine, (platform, capability), env, budget, like)
-            code = _swept(asked, sweep, show) if sweep else _planned(asked, show)
+            call = _call(unmarked(words or ()), given)
+            code = _swept(call, sweep, show) if sweep else _planned(call, show)
     except DocumentError:
         raise
-    except (NoMemory, NotFound, ValueError) as error:
+    except ValueError as error:
         raise bad_call(str(error)) from None
     raise typer.Exit(code)
 
@@ -174,84 +154,26 @@ class _Show(NamedTuple):
         return INPUT if self.strict and not_modelled else CLEAN
 
 
-class _Asked(NamedTuple):
-    """What a call is about: a model under engine arguments, or a planning document."""
-
-    model: str | None
-    document: Document | None
-    arguments: Mapping[str, Any]
-    budget: Budget
-    setting: Mapping[str, Any]
-    """Release, platform, capability and variables, as the API takes them."""
-    command: ServeCommand
-
-    @contextmanager
-    def places(self) -> Iterator[None]:
-        """Errors of arguments that a file says, with their places in it."""
-        from kvinspect.document.problem import DocumentError
-
-        try:
-            yield
-        except DocumentError as error:
-            raise self.command.placed(error) from None
-
-    def memory(self, arguments: Mapping[str, Any]) -> Memory:
-        """The memory for the cache under some arguments."""
-        from kvinspect.question.memory import ServedModel, memory_of
-
-        assert self.model is not None
-        model = ServedModel(
-            self.command.load(),
-            self.setting["engine"],
-            self.setting["platform"],
-            self.setting["device_capability"],
-        )
-        return memory_of(self.budget, arguments, self.command.found.folder, model)
-
-
-def _asked(
-    words: Sequence[str],
-    engine: str | None,
-    device: tuple[str | None, str | None],
-    env: Sequence[str] | None,
-    budget: Budget,
-    like: str | None = None,
-) -> _Asked:
+def _call(words: Sequence[str], given: ModelOptions) -> ModelCall:
     """What the words name. Raises ValueError for a flag or a model that nobody knows."""
-    from kvinspect.models.deployed import device_of, on_gpus
-    from kvinspect.question.command import read_command
-
-    command = read_command(unmarked(words), engine, like)
-    platform, capability = device_of(budget.gpus, *device)
-    variables = {**command.env, **_variables(env or [])}
-    setting = {"engine": engine, "platform": platform, "device_capability": capability, "env": variables}
-    if command.document is not None and (command.arguments or any(budget) or variables):
+    call = given.call(words)
+    if call.command.document is not None and (call.command.arguments or any(call.budget) or call.variables):
         raise bad_call("a planning document says by itself what its arguments and its memory are")
-    arguments = on_gpus(command.arguments, budget.gpus)
-    return _Asked(command.model, command.document, arguments, budget, setting, command)
+    return call
 
 
-def _variables(given: Sequence[str]) -> dict[str, str]:
-    """The variables of `--env`, later ones winning."""
-    for one in given:
-        if not one.partition("=")[0] or "=" not in one:
-            raise bad_call(f"expected NAME=VALUE, found {one!r}", "--env")
-    return dict(one.split("=", 1) for one in given)
-
-
-def _planned(asked: _Asked, show: _Show) -> int:
+def _planned(call: ModelCall, show: _Show) -> int:
     from kvinspect.api import plan as documents
     from kvinspect.api import plan_model as models
 
-    if asked.model is None:
-        assert asked.document is not None
-        answer = documents.plan(asked.document, engine=asked.setting["engine"])
+    if call.command.document is not None:
+        answer = documents.plan(call.command.document, engine=call.given.engine)
         _print(answer, None, show)
         return show.code(answer.clean, answer.not_modelled)
-    with asked.places():
-        has = asked.memory(asked.arguments)
-        found = models.plan_model(asked.command.load(), has, engine_args=asked.arguments, **asked.setting)
-        found = found._replace(source=asked.command.found.source)
+    with call.places():
+        has = call.memory(call.arguments)
+        found = models.plan_model(call.model, has, engine_args=call.arguments, **call.setting)
+    found = found._replace(source=call.command.found.source)
     _print(found.plan, found, show)
     return show.code(found.clean, found.plan.not_modelled)
 
@@ -320,21 +242,21 @@ def _wrote(name: str | None, what: str, show: _Show) -> None:
         say(f"wrote {safe(str(name))}: {what}")
 
 
-def _swept(asked: _Asked, sweeps: Sequence[str], show: _Show) -> int:
+def _swept(call: ModelCall, sweeps: Sequence[str], show: _Show) -> int:
     from kvinspect.api import plan_model as models
     from kvinspect.cli.progress import step_bar
     from kvinspect.planning.axes import axis
 
-    if asked.model is None:
+    if call.command.document is not None:
         raise bad_call("a sweep varies engine arguments, so it needs a model's config.json", "--sweep")
-    with step_bar("plans", not show.quiet) as progress, asked.places():
+    with step_bar("plans", not show.quiet) as progress, call.places():
         answer = models.sweep(
-            asked.command.load(),
+            call.model,
             [axis(text) for text in sweeps],
-            asked.memory,
-            engine_args=asked.arguments,
+            call.memory,
+            engine_args=call.arguments,
             progress=progress,
-            **asked.setting,
+            **call.setting,
         )
     _print_sweep(answer, show)
     return show.code(answer.clean, answer.not_modelled)
@@ -368,34 +290,25 @@ def _drawn(answer: SweepAnswer, kind: Kind) -> str:
     return html(title, [f"Memory for the cache of a worker: {answer.memory}."], drawing)
 
 
-def _logged(
-    name: str,
-    words: Sequence[str],
-    engine: str | None,
-    device: tuple[str | None, str | None],
-    env: Sequence[str] | None,
-    budget: Budget,
-    show: _Show,
-    like: str | None = None,
-) -> int:
+def _logged(name: str, words: Sequence[str], given: ModelOptions, sweep: Sequence[str] | None, show: _Show) -> int:
     """A log by itself, or beside the plan of the model that the words name, under the log's own release."""
     from kvinspect.api import plan_log as logs
     from kvinspect.api import plan_model as models
     from kvinspect.report import start_up_log as report
 
+    _only_of_a_log(show, sweep, given, words)
     log = logs.read_log(name)
     answer = logs.LogAnswer(log)
     if words:
-        asked = _asked(words, engine or logs.release_in(log), device, env, budget, like)
-        if asked.model is None:
+        call = _call(words, given._replace(engine=given.engine or logs.release_in(log)))
+        if call.command.document is not None:
             raise bad_call("a log is held against the plan of a model's config.json", "--log")
-        model, arguments = asked.command.load(), asked.arguments
 
         def plan(memory: Memory) -> ModelPlan:
-            return models.plan_model(model, memory, engine_args=arguments, **asked.setting)
+            return models.plan_model(call.model, memory, engine_args=call.arguments, **call.setting)
 
-        given = asked.memory(arguments) if any(budget) or "kv_cache_memory_bytes" in arguments else None
-        answer = logs.against_plan(log, plan, given)
+        said = any(call.budget) or "kv_cache_memory_bytes" in call.arguments
+        answer = logs.against_plan(log, plan, call.memory(call.arguments) if said else None)
     if show.output or not show.quiet:
         planned, memory = (answer.plan.plan, answer.plan.memory.how) if answer.plan else (None, "")
         shown = Report([answer], lambda _: report.compared_page(answer.log, planned, memory, answer.rows))
@@ -403,9 +316,7 @@ def _logged(
     return show.code(answer.clean, answer.plan.plan.not_modelled if answer.plan else ())
 
 
-def _only_of_a_log(
-    show: _Show, sweep: Sequence[str] | None, of_a_plan: Sequence[object], words: Sequence[str] | None
-) -> None:
+def _only_of_a_log(show: _Show, sweep: Sequence[str] | None, given: ModelOptions, words: Sequence[str]) -> None:
     """Raises BadParameter for what a log has no use for, rather than leave it out unsaid."""
     if sweep:
         raise bad_call("--sweep cannot go with --log: a log is of one start", "--sweep")
@@ -416,6 +327,6 @@ def _only_of_a_log(
             f"as {formats}; a .yaml file takes -f yaml",
             "--format",
         )
-    if not words and any(of_a_plan):
+    if not words and any((given.engine, *given.of_a_model)):
         text = "--engine, --platform, --device-capability and sizes are of a plan: name the model to hold --log against"
         raise bad_call(text, "--log")
