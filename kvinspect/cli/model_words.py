@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from kvinspect.cli.exits import bad_call
 
 if TYPE_CHECKING:
+    from kvinspect.hardware.gpus import Gpus
     from kvinspect.models.config import Model
     from kvinspect.models.memory import Memory
     from kvinspect.question.command import ServeCommand
@@ -50,13 +51,19 @@ class ModelOptions(NamedTuple):
 
     def call(self, words: Iterable[str]) -> ModelCall:
         """What the words name, with these options. Raises ValueError for a flag or a model that nobody knows."""
-        from kvinspect.hardware.gpus import parse_gpus
         from kvinspect.question.command import read_command
         from kvinspect.question.memory import Budget
 
-        named = parse_gpus(self.gpu) if self.gpu is not None else None
-        budget = Budget(self.available, self.gpu_memory, self.weights, named, self.measured)
+        budget = Budget(self.available, self.gpu_memory, self.weights, self._gpus(), self.measured)
         return ModelCall(read_command(list(words), self.engine, self.like), budget, self)
+
+    def _gpus(self) -> Gpus | None:
+        """The GPUs that are named; no other call reads the table of them."""
+        if self.gpu is None:
+            return None
+        from kvinspect.hardware.gpus import parse_gpus
+
+        return parse_gpus(self.gpu)
 
     def about(self, words: Iterable[str], ask: Callable[[ModelQuestion], Answer]) -> Answer:
         """What is answered about the model that the words name.

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kvinspect.document.numbers import counted
-from kvinspect.hardware.gpus import Gpus
 from kvinspect.models.arguments import engine_arguments
+
+if TYPE_CHECKING:
+    from kvinspect.hardware.gpus import Gpus
 
 SIZES = ("tensor_parallel_size", "pipeline_parallel_size", "data_parallel_size", "prefill_context_parallel_size")
 """Arguments whose product is the number of GPUs."""

@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 import pathlib
 import re
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from kvinspect.bundled.lookup import Ambiguous, NamedConfig, bundled, near_name
 from kvinspect.document.files import is_file, is_folder
 from kvinspect.document.limits import MAX_BYTES
 from kvinspect.document.problem import shortened
 from kvinspect.models.hub_cache import snapshot
+
+if TYPE_CHECKING:
+    from kvinspect.bundled.lookup import NamedConfig
 
 CONFIG = "config.json"
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}")
@@ -50,6 +52,8 @@ def located(name: str, folder: pathlib.Path | None = None, named_by: str = "") -
     found = _on_this_machine(name, folder) or _bundled(name)
     if found:
         return found
+    from kvinspect.bundled.lookup import near_name
+
     near = near_name(name)
     hint = f"; did you mean {near}? `kvinspect models` lists those that need no network" if near else ""
     if not _HUB_ID.fullmatch(name) or name.lower().endswith((".json", ".yaml", ".yml")):
@@ -75,6 +79,8 @@ def _on_this_machine(name: str, folder: pathlib.Path | None) -> Located | None:
 
 
 def _bundled(name: str) -> Located | None:
+    from kvinspect.bundled.lookup import Ambiguous, bundled
+
     try:
         found = bundled(name)
     except Ambiguous as error:
@@ -96,6 +102,8 @@ SECONDS = 4
 
 
 def _fetched(name: str, hint: str = "") -> Located:
+    from kvinspect.bundled.lookup import NamedConfig
+
     text = _download(name, CONFIG, hint)
     return Located(config=NamedConfig(name, text, ""), source=f"{CONFIG} of {name} on the Hugging Face Hub")
 

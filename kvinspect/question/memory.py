@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import pathlib
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kvinspect.hardware.gpus import Gpus
 from kvinspect.models.arguments import argument, engine_arguments
 from kvinspect.models.config import Model
 from kvinspect.models.memory import DEFAULT_UTILISATION, Memory, estimated, parse_memory, parse_size, parse_utilisation
 from kvinspect.models.weights import Weights, weights_of
 from kvinspect.question.question import Rules
+
+if TYPE_CHECKING:
+    from kvinspect.hardware.gpus import Gpus
 
 RANKS = ("tensor_parallel_size", "pipeline_parallel_size")
 """Arguments among whose ranks weights are divided."""

@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from kvinspect.document.document import Document
 from kvinspect.document.problem import DocumentError, Problem
 from kvinspect.engine.answer import AlignAnswer, Setting
-from kvinspect.engine.chain import Stages
 from kvinspect.engine.refusal import Unknown
-from kvinspect.engine.run import align_stages
 from kvinspect.engine.runners import Choice, choose
 from kvinspect.engine.situation import DEFAULT_CAPABILITY
 from kvinspect.engine.unknown import unknown_names
@@ -22,6 +20,7 @@ from kvinspect.releases.release import Release
 from kvinspect.specs.mamba import MambaSpec
 
 if TYPE_CHECKING:
+    from kvinspect.engine.chain import Stages
     from kvinspect.engine.cudagraph.answer import CGSupportAnswer
     from kvinspect.engine.mm_prefix.answer import MMPrefixAnswer
     from kvinspect.planning.answer import PlanAnswer
@@ -134,11 +133,15 @@ class Question:
     @cached_property
     def cache(self) -> Stages:
         """The stages of the cache; those behind a refusal raise it."""
+        from kvinspect.engine.chain import Stages
+
         return Stages(self.document, self.release, self.setting.num_blocks)
 
     @cached_property
     def align(self) -> AlignAnswer:
         """The views of the cache and what the alignment decides; a planner's refusal comes before any."""
+        from kvinspect.engine.run import align_stages
+
         if self.about is not self:
             return self.about.align
         if not self.has_cache:
