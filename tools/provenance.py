@@ -12,8 +12,9 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 
 HEAD = """# Where the rules come from
 
-Each rule of kvinspect stands for functions of vLLM. `tools/provenance.py` writes this index from the declarations
-beside the rules; `tests/test_provenance.py` checks that each vLLM release has the functions named for it.
+The rules that differ between releases, and some that do not, declare the vLLM functions that they stand for.
+`tools/provenance.py` writes this index from those declarations; `tests/test_provenance.py` checks that each vLLM release
+has the functions named for it.
 
 | kvinspect | vLLM | releases |
 |---|---|---|
