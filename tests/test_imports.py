@@ -58,7 +58,7 @@ ROOMS = [
     "question",
     "compare",
     "device",
-    "lint",
+    "linting",
     "report",
     "api",
     "cli",
@@ -70,7 +70,7 @@ BESIDE = {
     "engine": {"capture"},
     "compare": {"models"},
     "device": {"document", "engine"},
-    "report": {"device", "models", "lint"},
+    "report": {"device", "models", "linting"},
 }
 """Rooms that know less than their place in the line allows."""
 

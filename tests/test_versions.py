@@ -13,7 +13,7 @@ VERSION = re.compile(r"v?0\.[0-9]{1,2}(\.[0-9]+)?\.?")
 OWN = {"kvinspect.version", "kvinspect.provenance"}
 """Where kvinspect's own version stands, and the release with which a declared range begins that names none."""
 
-RANGES = {"kvinspect.lint.rules.kv108_two_head_ambiguity", "kvinspect.lint.rules.kv113_runners_disagree"}
+RANGES = {"kvinspect.linting.rules.kv108_two_head_ambiguity", "kvinspect.linting.rules.kv113_runners_disagree"}
 """Rules whose page says for which releases they are, as text that nothing reads."""
 
 PROBES = {

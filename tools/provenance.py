@@ -13,8 +13,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 HEAD = """# Where the rules come from
 
 The rules that differ between releases, and some that do not, declare the vLLM functions that they stand for.
-`tools/provenance.py` writes this index from those declarations; `tests/test_provenance.py` checks that each vLLM release
-has the functions named for it.
+`tools/provenance.py` writes this index from those declarations; `tests/test_provenance.py` checks that each vLLM
+release has the functions named for it.
 
 | kvinspect | vLLM | releases |
 |---|---|---|

@@ -13,9 +13,9 @@ from kvinspect.document.checked import checked
 from kvinspect.document.finding import Severity
 from kvinspect.document.problem import DocumentError
 from kvinspect.document.source import FOUND_BY_LINK, label_of
-from kvinspect.lint.matrix import together
-from kvinspect.lint.run import FileResult, failed, lint_file, lint_under, unset
-from kvinspect.lint.settings import Settings, read_settings, settings_for
+from kvinspect.linting.matrix import together
+from kvinspect.linting.run import FileResult, failed, lint_file, lint_under, unset
+from kvinspect.linting.settings import Settings, read_settings, settings_for
 from kvinspect.releases import lookup
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from kvinspect.api.lint import Options
     from kvinspect.cli.walk import Named
     from kvinspect.document.problem import DocumentError
-    from kvinspect.lint.run import FileResult
+    from kvinspect.linting.run import FileResult
     from kvinspect.report.lint.report import LintReport
 
 EXAMPLES = """\b
@@ -97,7 +97,7 @@ def lint(
     Inspection and planning documents as they stand; a config.json, and a serve file whose model is here, planned.
     Without PATH the folder configs/. Ends with 1 where there is a finding, 2 where a file cannot be judged.
     """
-    from kvinspect.lint import baseline as known
+    from kvinspect.linting import baseline as known
 
     options = _options(engine, select, ignore, fail_on, config)
     every = _results(paths or ["configs"], options, jobs, verbose)
@@ -120,7 +120,7 @@ def _options(
     from kvinspect.api.lint import Options
     from kvinspect.document.finding import Severity
     from kvinspect.engine.refusal import Unknown
-    from kvinspect.lint.registry import UnknownRule, selected
+    from kvinspect.linting.registry import UnknownRule, selected
     from kvinspect.releases import lookup
 
     engines = _split([engine] if engine else None)
@@ -148,7 +148,7 @@ def _results(paths: list[str], options: Options, jobs: int, verbose: bool) -> li
     """What came of each file, and whether the call named it itself."""
     from kvinspect.api.lint import lint_many
     from kvinspect.cli.walk import named_files
-    from kvinspect.lint.run import unjudged
+    from kvinspect.linting.run import unjudged
 
     files: dict[str, Named] = {}
     unread: list[DocumentError] = []
@@ -176,7 +176,7 @@ def _say_faults(results: Sequence[FileResult], debug: bool) -> None:
 
 def _of_our_kinds(results: Sequence[tuple[FileResult, bool]], skip_others: bool) -> list[FileResult]:
     """The results of files that kvinspect reads; how many others there are is said."""
-    from kvinspect.lint.run import OTHER
+    from kvinspect.linting.run import OTHER
     from kvinspect.output import inputs
 
     for result, named in results:
@@ -191,7 +191,7 @@ def _of_our_kinds(results: Sequence[tuple[FileResult, bool]], skip_others: bool)
 
 def _without_known(results: Sequence[FileResult], baseline: str | None) -> list[FileResult]:
     """The results without the findings of the baseline: the call's, or that of each file's settings."""
-    from kvinspect.lint import baseline as known
+    from kvinspect.linting import baseline as known
 
     left = {path: known.read(path) for path in {baseline or result.baseline for result in results} if path}
     kept = []
@@ -202,8 +202,8 @@ def _without_known(results: Sequence[FileResult], baseline: str | None) -> list[
 
 
 def _report(results: Sequence[FileResult]) -> LintReport:
-    from kvinspect.lint.pages import page
-    from kvinspect.lint.registry import all_rules
+    from kvinspect.linting.pages import page
+    from kvinspect.linting.registry import all_rules
     from kvinspect.report.lint.report import LintReport, RuleInfo
     from kvinspect.version import __version__
 

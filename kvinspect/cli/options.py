@@ -29,6 +29,6 @@ Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an i
 
 def codes(incomplete: str) -> list[tuple[str, str]]:
     """(code, name) of the rules that a word may become, for a shell that completes it."""
-    from kvinspect.lint.registry import all_rules
+    from kvinspect.linting.registry import all_rules
 
     return [(rule.code, rule.name) for rule in all_rules() if rule.code.startswith(incomplete.upper())]

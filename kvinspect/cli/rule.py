@@ -14,7 +14,7 @@ from kvinspect.cli.output import Color, look_of, write
 from kvinspect.output.safe import Syntax
 
 if TYPE_CHECKING:
-    from kvinspect.lint.rule import Rule
+    from kvinspect.linting.rule import Rule
 
 EXAMPLES = """\b
 Examples:
@@ -41,7 +41,7 @@ def rule(
     debug: Debug = False,
 ) -> None:
     """The page of a lint rule, or the list of all."""
-    from kvinspect.lint.registry import UnknownRule, all_rules, rule_named
+    from kvinspect.linting.registry import UnknownRule, all_rules, rule_named
 
     try:
         rules = [rule_named(code)] if code else list(all_rules())
@@ -50,7 +50,7 @@ def rule(
     if how is How.json:
         write(json.dumps([_as_dict(one) for one in rules], indent=2) + "\n", output, Syntax.QUOTED)
     elif code:
-        from kvinspect.lint.pages import page
+        from kvinspect.linting.pages import page
 
         write(page(rules[0].code) or f"{rules[0].summary}\n", output, Syntax.TEXT)
     else:
@@ -58,7 +58,7 @@ def rule(
 
 
 def _as_dict(one: Rule) -> dict[str, str]:
-    from kvinspect.lint.pages import page
+    from kvinspect.linting.pages import page
 
     head = {"code": one.code, "name": one.name, "severity": one.severity.word, "releases": one.releases}
     return {**head, "summary": one.summary, "help": page(one.code)}

@@ -11,7 +11,7 @@ from conftest import ROOT
 
 ACTION = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
 STEPS = {step.get("name", step.get("uses")): step for step in ACTION["runs"]["steps"]}
-EAGLE = (ROOT / "tests" / "lint" / "eagle.yaml").read_text(encoding="utf-8")
+EAGLE = (ROOT / "tests" / "linting" / "eagle.yaml").read_text(encoding="utf-8")
 CLEAN = (ROOT / "configs" / "llama-3.1-8b.yaml").read_text(encoding="utf-8")
 
 

@@ -10,7 +10,7 @@ import yaml
 from conftest import ROOT
 
 (HOOK,) = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
-EAGLE = (ROOT / "tests" / "lint" / "eagle.yaml").read_text(encoding="utf-8")
+EAGLE = (ROOT / "tests" / "linting" / "eagle.yaml").read_text(encoding="utf-8")
 CLEAN = (ROOT / "configs" / "llama-3.1-8b.yaml").read_text(encoding="utf-8")
 POD = "apiVersion: v1\nkind: Pod\n"
 

@@ -37,7 +37,7 @@ def sdist(tmp_path_factory):
 
 def test_a_wheel_has_every_page_and_no_tests(wheel):
     inside = names(wheel)
-    assert sorted(n.rsplit("/", 1)[1] for n in inside if n.startswith("kvinspect/lint/pages/")) == PAGES
+    assert sorted(n.rsplit("/", 1)[1] for n in inside if n.startswith("kvinspect/linting/pages/")) == PAGES
     assert {name.split("/")[0] for name in inside} == {"kvinspect"}
 
 

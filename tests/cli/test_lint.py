@@ -7,7 +7,7 @@ import pytest
 
 from conftest import ROOT
 
-EAGLE = ROOT / "tests" / "lint" / "eagle.yaml"
+EAGLE = ROOT / "tests" / "linting" / "eagle.yaml"
 PAGES = ROOT / "docs" / "rules"
 
 
@@ -182,8 +182,8 @@ def test_releases_beside_each_other_are_the_upgrade_check(run):
 
 
 def test_several_processes_say_the_same(run):
-    one = run("lint", "docs/rules", "configs", "tests/lint", "examples", "--format", "json")
-    many = run("lint", "docs/rules", "configs", "tests/lint", "examples", "--format", "json", "--jobs", "3")
+    one = run("lint", "docs/rules", "configs", "tests/linting", "examples", "--format", "json")
+    many = run("lint", "docs/rules", "configs", "tests/linting", "examples", "--format", "json", "--jobs", "3")
     assert one.stdout == many.stdout
     assert json.loads(one.stdout)["findings"]
 

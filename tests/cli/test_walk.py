@@ -9,7 +9,7 @@ import pytest
 from conftest import ROOT
 from kvinspect.cli.walk import files_below, named_files
 
-EAGLE = (ROOT / "tests" / "lint" / "eagle.yaml").read_text(encoding="utf-8")
+EAGLE = (ROOT / "tests" / "linting" / "eagle.yaml").read_text(encoding="utf-8")
 HOWS = ("text", "json", "github", "sarif", "junit", "gitlab")
 
 

@@ -13,7 +13,7 @@ from kvinspect.engine.refusal import Refused
 from kvinspect.geometry import StridedView
 from kvinspect.geometry.disjoint import meeting
 from kvinspect.geometry.runs import block_bytes
-from kvinspect.lint.settings import Settings
+from kvinspect.linting.settings import Settings
 from kvinspect.releases.lookup import other_runner, release
 
 RELEASES = ("0.25.1", "0.26.0", "0.27.1", "0.28.0")
@@ -292,7 +292,7 @@ def test_a_feature_that_only_the_other_runner_takes_is_found_at_its_key():
 def test_the_short_way_hides_no_disagreement(monkeypatch):
     import importlib
 
-    rule = importlib.import_module("kvinspect.lint.rules.kv113_runners_disagree")
+    rule = importlib.import_module("kvinspect.linting.rules.kv113_runners_disagree")
     cases = golden.answers("align-v1-0.27.1")
     short = [[f.message for f in found(case["document"])] for case in cases]
     monkeypatch.setattr(rule, "_alike", lambda subject: False)

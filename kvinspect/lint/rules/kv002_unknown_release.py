@@ -1,5 +1,0 @@
-"""KV002: `engine` is a release that the catalogue does not know. Found by whoever picks the release."""
-
-from kvinspect.lint.rule import ERROR, Rule
-
-RULE = Rule("KV002", "unknown-release", ERROR, "engine names a release that the catalogue does not know", kind="file")

@@ -1,5 +1,0 @@
-"""KV107: a layer on no tensor, on two, or in a group of another spec. Found by whoever reads the document."""
-
-from kvinspect.lint.rule import ERROR, Rule
-
-RULE = Rule("KV107", "misplaced-layer", ERROR, "a layer on no tensor, on two, or in two groups", kind="file")

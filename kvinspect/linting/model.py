@@ -1,0 +1,117 @@
+"""A model's config.json, alone or under the arguments of a `vllm serve --config` file, as rules see it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from kvinspect.document.problem import DocumentError, Path, Problem
+from kvinspect.document.source import Source
+from kvinspect.engine.refusal import Refused, Unknown
+from kvinspect.linting.subject import Subject
+from kvinspect.models.answer import SpecsAnswer
+from kvinspect.models.config import Model
+from kvinspect.models.memory import Memory, parse_size
+from kvinspect.question.memory import PLENTY
+from kvinspect.question.model import ModelQuestion, Served
+from kvinspect.question.question import Rules
+
+FLAGS: Mapping[str, tuple[str, ...]] = {
+    "backend": ("attention-backend", "attention-config"),
+    "block_size": ("block-size",),
+    "cache_dtype": ("kv-cache-dtype",),
+    "compilation_config": ("compilation-config", "enforce-eager"),
+    "max_model_len": ("max-model-len",),
+    "available_memory": ("kv-cache-memory-bytes",),
+    "scheduler_config": ("max-num-seqs", "max-num-batched-tokens"),
+    "parallel_config": ("tensor-parallel-size", "decode-context-parallel-size"),
+    "speculative_config": ("speculative-config",),
+    "kv_transfer_config": ("kv-transfer-config",),
+}
+"""Key of a document → the flags that it comes from."""
+
+_KINDS: Mapping[str, Path] = {"unknown-backend": ("backend",), "unknown-dtype": ("cache_dtype",)}
+"""Kind of an unknown name → the key of a document that gives it."""
+
+_NAME = re.compile(r"[a-z]+(?:_[a-z]+)+")
+
+
+class ModelSubject(NamedTuple):
+    """What rules about models look at: the pipeline stages under their arguments."""
+
+    stages: tuple[SpecsAnswer, ...]
+    arguments: Mapping[str, Any]
+
+
+class ModelFile(NamedTuple):
+    """What is linted: the file that findings point into, the model, and what the engine is told."""
+
+    source: Source
+    model: Model
+    platform: str
+    capability: str | None
+    arguments: Mapping[str, Any]
+
+    def written(self) -> Mapping[str, str]:
+        """Flags with dashes → the keys of the file that set them; a dotted key sets a part of its flag."""
+        return {str(key).replace("_", "-").partition(".")[0]: key for key in self.source.value}
+
+    def flag_of(self, problem: Problem) -> Path:
+        """The flag that a problem is about: its own, one that its text names (`tensor_parallel_size 3`), or as `place`.
+
+        A word of the text is a name only where it has an underscore, as the arguments that a model is refused for have.
+        """
+        words = [str(part) for part in problem.path[:1]] + _NAME.findall(problem.text)
+        written = self.written()
+        keys = (written.get(word.replace("_", "-")) for word in words)
+        key = next((key for key in keys if key is not None), None)
+        return self.place(problem.path) if key is None else (key,)
+
+    def place(self, path: Path) -> Path:
+        """Where the entry of a document comes from: a flag of the file, or the model's name."""
+        written = self.written()
+        for part in reversed(path):
+            for flag in FLAGS.get(str(part), ()):
+                if flag in written:
+                    return (written[flag],)
+        if "model" in written:
+            return (written["model"],)
+        return ("architectures", 0) if "architectures" in self.source.value else ()
+
+
+def subjects(file: ModelFile, rules: Rules, memory: Memory | None = None) -> tuple[ModelSubject, Subject]:
+    """The stages of the model, and the cache that they become. Raises DocumentError where the engine stops before."""
+    try:
+        served = Served.of(file.model, file.arguments, lambda: rules, file.platform, file.capability)
+        asked = ModelQuestion(served, memory or _memory(file.arguments))
+        return ModelSubject(asked.stages, file.arguments), Subject(asked.cache.about)
+    except DocumentError as error:
+        raise DocumentError(list(_placed(error.errors, file))) from None
+    except Unknown as unknown:
+        raise DocumentError(
+            file.source.placed([unknown.problem._replace(path=file.place(_KINDS.get(unknown.kind, ())))])
+        ) from None
+    except Refused as refused:
+        problem = Problem(file.place(()), message=f"the engine stops: {refused.refusal.text}", kind="refused")
+        raise DocumentError(file.source.placed([problem])) from None
+
+
+def _memory(arguments: Mapping[str, Any]) -> Memory:
+    try:
+        return Memory(parse_size(str(arguments["kv_cache_memory_bytes"])), "given")
+    except (KeyError, ValueError):
+        return PLENTY
+
+
+def _placed(problems: tuple[Problem, ...], file: ModelFile) -> Iterator[Problem]:
+    """Problems of the model's file as they stand; those of arguments at the flag that says them."""
+    for problem in problems:
+        if problem.mark is not None and problem.source == file.source.name:
+            yield problem
+            continue
+        path = file.flag_of(problem)
+        where = "" if problem.mark is None else f"{problem.where}: "
+        message = f"{where}{problem.text}"
+        said = problem._replace(message=message, expected="", found="", nearest="", hint="")
+        yield file.source.place(said._replace(path=path, source="", mark=None, line_text=""))

@@ -1,0 +1,58 @@
+"""What several rules ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from kvinspect.document.fold import fold_names
+from kvinspect.document.problem import Path
+from kvinspect.engine.answer import TensorAnswer
+from kvinspect.engine.refusal import Refusal
+from kvinspect.linting.rule import Found
+from kvinspect.linting.subject import Subject
+
+GROUPS: Path = ("kv_cache_config", "kv_cache_groups")
+MODE: Path = ("compilation_config", "cudagraph_mode")
+
+
+def layers_with(subject: Subject, decision: str, layer_decision: str) -> Iterator[tuple[Path, list[str], TensorAnswer]]:
+    """(entry, layers, an allocation) for layers with a decision of their own on allocations with a decision."""
+    for kind in subject.kinds:
+        if kind[0].decision != decision or subject.judged is None:
+            continue
+        said = subject.judged.decisions
+        layers = [layer for tensor in kind for layer in tensor.shared_by if said.get(layer) == layer_decision]
+        for path, members in subject.by_entry(layers).items():
+            yield path, members, kind[0]
+
+
+def folded(layers: Sequence[str]) -> str:
+    """Layers for a sentence."""
+    return ", ".join(fold_names(layers))
+
+
+def refused(subject: Subject, kind: str) -> Refusal | None:
+    """The refusal before the alignment, if it is of a kind."""
+    refusal = subject.refusal
+    return refusal if refusal and refusal.kind == kind else None
+
+
+def place_of(subject: Subject, refusal: Refusal) -> Path:
+    """The entry of a refusal, the cache as a whole where none is known."""
+    return refusal.path or ("kv_cache_config",)
+
+
+def at_refusal(subject: Subject, kind: str, remedy: str) -> Iterator[Found]:
+    """The refusal of a kind as a finding."""
+    refusal = refused(subject, kind)
+    if refusal:
+        yield Found(place_of(subject, refusal), f"{refusal.text}; {remedy}")
+
+
+def attends_both_ways(subject: Subject) -> bool:
+    """Whether a request of the document has a span of tokens that attend in both directions."""
+    multimodal = subject.document.model.multimodal
+    if multimodal is None:
+        return False
+    spans = subject.release.mm_spans
+    return any(not span.skipped for request in multimodal.requests for span in spans(request, multimodal))

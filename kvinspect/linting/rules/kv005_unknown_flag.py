@@ -1,0 +1,30 @@
+"""KV005: a key of a `vllm serve --config` file that the release has no flag for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kvinspect.document.problem import nearest
+from kvinspect.linting.rule import ERROR, Found, Rule
+from kvinspect.linting.serve import ServeSubject
+from kvinspect.releases.data import flags
+from kvinspect.releases.data.catalogue import versions
+
+
+def check(subject: ServeSubject) -> Iterator[Found]:
+    """Keys without a flag, with the nearest one and the releases that have it."""
+    for entry in subject.entries:
+        if entry.flag is None:
+            text = f"vLLM {subject.release.version} has no flag --{entry.key.replace('_', '-')}"
+            yield Found((entry.key,), text + _hint(entry.key, subject), at_key=True)
+
+
+def _hint(key: str, subject: ServeSubject) -> str:
+    others = [version for version in versions() if flags.read(version).find(key)]
+    if others:
+        return f"; {', '.join(others)} has it" if len(others) == 1 else f"; {', '.join(others)} have it"
+    near = nearest(key.replace("_", "-"), subject.flags.by_name)
+    return f"; did you mean {near}?" if near else ""
+
+
+RULE = Rule("KV005", "unknown-flag", ERROR, "a key that the release has no flag for", check, "serve")

@@ -1,0 +1,5 @@
+"""KV006: a comment that silences nothing. Found when all other findings are known."""
+
+from kvinspect.linting.rule import WARNING, Rule
+
+RULE = Rule("KV006", "unused-suppression", WARNING, "a kvinspect: ignore comment that silences nothing", kind="file")

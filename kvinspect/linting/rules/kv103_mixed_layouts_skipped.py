@@ -1,0 +1,20 @@
+"""KV103: K/V-first and blocks-first views share an allocation, and the engine leaves one unaligned."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kvinspect.engine.verdict import collision
+from kvinspect.linting.rule import ERROR, Found, Rule
+from kvinspect.linting.rules._shared import folded, layers_with
+from kvinspect.linting.subject import Subject
+
+
+def check(subject: Subject) -> Iterator[Found]:
+    """Layers that the engine warns about once and leaves alone, with what then meets."""
+    for path, layers, tensor in layers_with(subject, "skipped", "skipped"):
+        clash = f"; {collision(tensor.conflict)}" if tensor.conflict else ""
+        yield Found(path, f"{folded(layers)} are left unaligned: {tensor.why}{clash}", layers)
+
+
+RULE = Rule("KV103", "mixed-layouts-skipped", ERROR, "views of two layouts share an allocation and stay apart", check)

@@ -1,0 +1,32 @@
+"""KV109: blocks move between groups of different precision."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kvinspect.linting.rule import NOTE, Found, Rule
+from kvinspect.linting.rules._shared import GROUPS
+from kvinspect.linting.subject import Subject
+from kvinspect.specs.attention import AttentionSpec
+
+
+def check(subject: Subject) -> Iterator[Found]:
+    """The first group whose dtype and quantisation differ from those of the groups before it."""
+    first: tuple[str, str] | None = None
+    for group in subject.attention:
+        if not isinstance(group.spec, AttentionSpec):
+            continue
+        precision = (group.spec.dtype, group.spec.kv_quant_mode)
+        if first is not None and precision != first:
+            text = f"{_words(precision)} beside {_words(first)}: blocks move between groups, and the engine zeroes them"
+            yield Found((*GROUPS, group.kv_cache_group_id), text, group.layer_names)
+            return
+        first = precision
+
+
+def _words(precision: tuple[str, str]) -> str:
+    dtype, mode = precision
+    return dtype if mode == "NONE" else f"{dtype} ({mode})"
+
+
+RULE = Rule("KV109", "mixed-precision-cache", NOTE, "groups store their cache at different precision", check)

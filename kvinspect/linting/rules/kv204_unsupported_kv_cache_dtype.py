@@ -1,0 +1,17 @@
+"""KV204: a cache dtype that the backend does not take."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kvinspect.linting.rule import ERROR, Found, Rule
+from kvinspect.linting.rules._fit import misfits
+from kvinspect.linting.subject import Subject
+
+
+def check(subject: Subject) -> Iterator[Found]:
+    """What the backend's own class answers."""
+    return misfits(subject, "cache dtype")
+
+
+RULE = Rule("KV204", "unsupported-kv-cache-dtype", ERROR, "a cache dtype that the backend does not take", check)

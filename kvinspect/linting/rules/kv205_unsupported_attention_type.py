@@ -1,0 +1,17 @@
+"""KV205: MLA, sparse, sinks, windows, encoder or cross attention where the backend has none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kvinspect.linting.rule import ERROR, Found, Rule
+from kvinspect.linting.rules._fit import misfits
+from kvinspect.linting.subject import Subject
+
+
+def check(subject: Subject) -> Iterator[Found]:
+    """What the backend's own class answers."""
+    return misfits(subject, "attention")
+
+
+RULE = Rule("KV205", "unsupported-attention-type", ERROR, "a kind of attention that the backend does not have", check)

@@ -1,0 +1,28 @@
+"""KV303: speculative decoding needs UNIFORM_BATCH, and a backend supports less."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kvinspect.document.numbers import counted
+from kvinspect.linting.rule import WARNING, Found, Rule
+from kvinspect.linting.rules._graphs import culprits, decided, loses_to_speculation
+from kvinspect.linting.subject import Subject
+
+
+def check(subject: Subject) -> Iterator[Found]:
+    """Full graphs of decodes that speculation costs, asked for or vLLM's default."""
+    found = decided(subject)
+    if found is None or not loses_to_speculation(found[0]):
+        return
+    decision, running = found
+    mode = running.mode.name if running.mode else "no graphs"
+    tokens = counted(decision.request.query_len, "token")
+    text = (
+        f"a decode has {tokens} and {decision.info.min_cg_attn_backend} captures one: "
+        f"{decision.request.mode.name} becomes {mode}; kvinspect cg-support says what to change"
+    )
+    yield Found(("speculative_config", "num_speculative_tokens"), text, culprits(decision))
+
+
+RULE = Rule("KV303", "spec-decode-downgrade", WARNING, "speculative decoding costs the full graphs of decodes", check)

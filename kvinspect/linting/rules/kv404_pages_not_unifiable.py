@@ -1,0 +1,19 @@
+"""KV404: the groups' pages can not be made one size."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kvinspect.linting.rule import ERROR, Found, Rule
+from kvinspect.linting.rules._shared import GROUPS, refused
+from kvinspect.linting.subject import Subject
+
+
+def check(subject: Subject) -> Iterator[Found]:
+    """The engine's refusal to place groups of pages that differ."""
+    refusal = refused(subject, "pages-differ")
+    if refusal:
+        yield Found(GROUPS, f"{refusal.text}; change a block size so that the pages are alike, or pad the smaller")
+
+
+RULE = Rule("KV404", "pages-not-unifiable", ERROR, "the groups' pages differ in bytes", check)

@@ -1,0 +1,20 @@
+"""KV502: `is_embed` does not fit its placeholder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kvinspect.engine.mm_prefix.findings import findings
+from kvinspect.linting.rule import ERROR, Found, Rule
+from kvinspect.linting.subject import Subject
+
+
+def check(subject: Subject) -> Iterator[Found]:
+    """Masks of another length than their placeholder."""
+    multimodal = subject.document.model.multimodal
+    for problem in findings(multimodal.requests if multimodal else []):
+        if problem.kind == "mask-length":
+            yield Found(problem.path, f"the mask {problem.message}; the engine takes it as it stands")
+
+
+RULE = Rule("KV502", "bad-embed-mask", ERROR, "is_embed does not fit its placeholder", check)
