@@ -56,6 +56,7 @@ def align(
     explain: Annotated[bool, typer.Option("--explain", help="Give the reason of every step.")] = False,
     quiet: options.Quiet = False,
     color: options.Coloured = Color.auto,
+    wide: options.Wide = False,
     debug: options.Debug = False,
 ) -> None:
     """How vLLM lays out and shares a KV cache, and what its alignment of shared views decides.

@@ -9,7 +9,7 @@ import typer
 
 from kvinspect.cli.exits import CLEAN, FINDINGS, bad_call, worst
 from kvinspect.cli.files import answers_of, several
-from kvinspect.cli.options import AllLayers, AnyFormat, Coloured, Debug, Engine, Output, Quiet
+from kvinspect.cli.options import AllLayers, AnyFormat, Coloured, Debug, Engine, Output, Quiet, Wide
 from kvinspect.cli.output import Color, Format, Report
 from kvinspect.cli.serve_words import unmarked
 
@@ -48,6 +48,7 @@ def cg_support(
     all_layers: AllLayers = False,
     quiet: Quiet = False,
     color: Coloured = Color.auto,
+    wide: Wide = False,
     debug: Debug = False,
 ) -> None:
     """How far attention backends let CUDA graphs go, and which mode comes out of the requested one.

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from kvinspect.cli.exits import CLEAN, FINDINGS, INPUT, bad_call
-from kvinspect.cli.options import AllLayers, AnyFormat, Coloured, Debug, Output, Quiet
+from kvinspect.cli.options import AllLayers, AnyFormat, Coloured, Debug, Output, Quiet, Wide
 from kvinspect.cli.output import Color, Format, Report
 
 EXAMPLES = """\b
@@ -32,6 +32,7 @@ def diff(
     all_layers: AllLayers = False,
     quiet: Quiet = False,
     color: Coloured = Color.auto,
+    wide: Wide = False,
     debug: Debug = False,
 ) -> None:
     """What changed between two KV caches, and whether the one can read blocks that the other has written.

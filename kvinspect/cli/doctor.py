@@ -9,7 +9,7 @@ import typer
 
 from kvinspect.cli.exits import CLEAN, FINDINGS, INPUT, bad_call, print_problems, worst
 from kvinspect.cli.files import answers_of, several
-from kvinspect.cli.options import Coloured, Debug, Engine, Output
+from kvinspect.cli.options import Coloured, Debug, Engine, Output, Wide
 from kvinspect.cli.output import Color, Format, Report, by_ending
 
 EXAMPLES = """\b
@@ -38,6 +38,7 @@ def doctor(
     ] = None,
     output: Output = None,
     color: Coloured = Color.auto,
+    wide: Wide = False,
     debug: Debug = False,
 ) -> None:
     """A block to paste into a bug report: versions, groups, what was decided, where a captured engine did otherwise.

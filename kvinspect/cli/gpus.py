@@ -6,7 +6,7 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
-from kvinspect.cli.options import AnyFormat, Coloured, Debug, Output
+from kvinspect.cli.options import AnyFormat, Coloured, Debug, Output, Wide
 from kvinspect.cli.output import Color, Format, Report
 
 EXAMPLES = """\b
@@ -31,6 +31,7 @@ def gpus(
     how: AnyFormat = Format.table,
     output: Output = None,
     color: Coloured = Color.auto,
+    wide: Wide = False,
     debug: Debug = False,
 ) -> None:
     """The GPUs that `plan --gpu` knows by name: memory, platform, compute capability, and where each is from."""

@@ -9,7 +9,7 @@ import typer
 
 from kvinspect.cli.exits import CLEAN, FINDINGS, bad_call, worst
 from kvinspect.cli.files import answers_of, several
-from kvinspect.cli.options import Coloured, Debug, Engine, Output, Quiet
+from kvinspect.cli.options import Coloured, Debug, Engine, Output, Quiet, Wide
 from kvinspect.cli.output import Color, Format, Report, by_ending, write_drawing
 
 EXAMPLES = """\b
@@ -43,6 +43,7 @@ def mm_prefix(
     output: Output = None,
     quiet: Quiet = False,
     color: Coloured = Color.auto,
+    wide: Wide = False,
     debug: Debug = False,
 ) -> None:
     """Which tokens of images and videos attend both ways, and what was skipped and why.

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from kvinspect.cli.output import Color, Format
+from kvinspect.cli.output import Color, Format, set_wide
 
 Engine = Annotated[str | None, typer.Option(help="vLLM release, e.g. 0.27; wins over the document's.")]
 AnyFormat = Annotated[Format, typer.Option("--format", "-f", help="How to print the answer.")]
@@ -24,6 +24,9 @@ GpuMemory = Annotated[str | None, typer.Option("--gpu-memory", metavar="SIZE", h
 Weights = Annotated[str | None, typer.Option(metavar="SIZE", help="Of all weights; absent: the folder's.")]
 Platform = Annotated[str | None, typer.Option(metavar="NAME", help="Of a model: cuda, rocm, xpu or cpu.")]
 Capability = Annotated[str | None, typer.Option("--device-capability", metavar="X.Y", help="Of a model: 9.0.")]
+Wide = Annotated[
+    bool, typer.Option("--wide", callback=set_wide, help="Set tables as wide as they need, with every column.")
+]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an internal error.")]
 
 

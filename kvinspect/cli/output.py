@@ -82,8 +82,19 @@ def by_ending(output: str | None, endings: Mapping[str, Kind], otherwise: Kind) 
     raise bad_call(f"{ending!r} is none of {known}; or say --format", "--output")
 
 
+_unlimited = False
+"""Whether the call's tables are as wide as they need, whatever the terminal's width."""
+
+
+def set_wide(value: bool) -> bool:
+    """The value of a call's `--wide`, which holds for whatever the call prints."""
+    global _unlimited
+    _unlimited = value
+    return value
+
+
 class Look(NamedTuple):
-    """How text is set: the terminal's width (None off one), whether in colour, and in which encoding."""
+    """How text is set: the terminal's width (None off one and with `--wide`), whether in colour, the encoding."""
 
     width: int | None
     colour: bool
@@ -98,7 +109,8 @@ def look_of(to: str | None, color: Color) -> Look:
         return Look(None, color is Color.always, "utf-8")
     stream = sys.stdout
     colour = terminal.wants_colour(color.value, stream)
-    return Look(terminal.terminal_width(stream), colour, stream.encoding or "utf-8")
+    width = None if _unlimited else terminal.terminal_width(stream)
+    return Look(width, colour, stream.encoding or "utf-8")
 
 
 def write_drawing(text: str, to: str | None) -> None:

@@ -103,6 +103,7 @@ def plan(
     all_layers: options.AllLayers = False,
     quiet: options.Quiet = False,
     color: options.Coloured = Color.auto,
+    wide: options.Wide = False,
     debug: options.Debug = False,
 ) -> None:
     """How many blocks, tokens and requests vLLM's KV cache holds for a model, and what a request costs.

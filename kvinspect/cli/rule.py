@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kvinspect.cli.exits import bad_call
-from kvinspect.cli.options import Coloured, Debug, Output, codes
+from kvinspect.cli.options import Coloured, Debug, Output, Wide, codes
 from kvinspect.cli.output import Color, look_of, write
 from kvinspect.output.safe import Syntax
 
@@ -38,6 +38,7 @@ def rule(
     how: Annotated[How, typer.Option("--format", "-f", help="How to print it.")] = How.text,
     output: Output = None,
     color: Coloured = Color.auto,
+    wide: Wide = False,
     debug: Debug = False,
 ) -> None:
     """The page of a lint rule, or the list of all."""
@@ -66,8 +67,8 @@ def _as_dict(one: Rule) -> dict[str, str]:
 
 def _list(rules: list[Rule], output: str | None, color: Color) -> None:
     from kvinspect.report import terminal
-    from kvinspect.report.page import Page, Table, cell
+    from kvinspect.report.page import Column, Page, Table, cell, columns
 
     rows = tuple((cell(one.code), cell(one.name), cell(one.severity.word), cell(one.summary)) for one in rules)
-    page = Page((Table(("code", "name", "severity", "what it finds"), rows),))
+    page = Page((Table(columns("code", "name", "severity", Column("what it finds", "prose")), rows),))
     write(terminal.render(page, **look_of(output, color)._asdict()), output, Syntax.TEXT)

@@ -12,9 +12,30 @@ from kvinspect.engine.axes import sizes
 from kvinspect.engine.verdict import sentence
 from kvinspect.report.captured import beside_captured
 from kvinspect.report.fold import fold_indices, human_bytes, title_of
-from kvinspect.report.page import Block, Heading, Item, Page, Paragraph, Span, Spans, Style, Table, cell, spans
+from kvinspect.report.page import (
+    Block,
+    Column,
+    Heading,
+    Item,
+    Page,
+    Paragraph,
+    Span,
+    Spans,
+    Style,
+    Table,
+    cell,
+    columns,
+    spans,
+)
 
-COLUMNS = ("layer", "backend", "block dim", "shape", "stride", "decision")
+COLUMNS = columns(
+    Column("layer", "names"),
+    "backend",
+    Column("block dim", leaves=3),
+    Column("shape", "prose"),
+    Column("stride", leaves=2),
+    Column("decision", leaves=1),
+)
 DECISION_STYLE: dict[str, Style] = {
     "restrided": "changed",
     "page_aligned": "changed",
@@ -234,4 +255,7 @@ def _elsewhere(layers: Iterable[LayerAnswer]) -> list[Block]:
 
 def _reasons(answer: AlignAnswer) -> list[Block]:
     rows = tuple((cell(r.step), cell(r.text), cell(r.rule)) for r in answer.reasons)
-    return [Heading(spans(Span("step by step", "strong"))), Table(("step", "what and why", "rule"), rows)]
+    return [
+        Heading(spans(Span("step by step", "strong"))),
+        Table(columns("step", Column("what and why", "prose"), Column("rule", "prose", leaves=1)), rows),
+    ]

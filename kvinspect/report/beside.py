@@ -6,7 +6,7 @@ import json
 
 from kvinspect.document.numbers import counted
 from kvinspect.engine.beside import Beside
-from kvinspect.report.page import Heading, Page, Paragraph, Span, Spans, Table, cell, spans
+from kvinspect.report.page import Column, Heading, Page, Paragraph, Span, Spans, Table, cell, columns, spans
 
 
 def page(answer: Beside) -> Page:
@@ -17,7 +17,7 @@ def page(answer: Beside) -> Page:
     if not rows:
         return Page((title, Paragraph(spans(f"{asked}: ", Span("no difference", "good")))))
     table = Table(
-        ("command", "where", "catalogue", "installed"),
+        columns("command", "where", Column("catalogue", "prose"), Column("installed", "prose")),
         tuple((cell(row.command), cell(row.path), _value(row.shipped), _value(row.installed)) for row in rows),
     )
     word = Span(counted(len(rows), "difference"), "bad")

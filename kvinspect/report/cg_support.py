@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from textwrap import wrap
 
 from kvinspect.document.fold import fold_names
 from kvinspect.document.numbers import counted
@@ -15,10 +14,30 @@ from kvinspect.engine.cudagraph.support import AttentionCGSupport
 from kvinspect.engine.cudagraph.table import BackendRow, BackendTable
 from kvinspect.engine.cudagraph.wording import fact_words, value_words
 from kvinspect.report.fold import title_of
-from kvinspect.report.page import Block, Heading, Item, Page, Paragraph, Span, Spans, Style, Table, cell, spans
+from kvinspect.report.page import (
+    Block,
+    Column,
+    Heading,
+    Item,
+    Page,
+    Paragraph,
+    Span,
+    Spans,
+    Style,
+    Table,
+    cell,
+    columns,
+    spans,
+)
 
-GROUPS = ("group", "backend", "layers", "support", "least so far", "why")
-WHY_WIDTH = 60
+GROUPS = columns(
+    "group",
+    "backend",
+    Column("layers", "names"),
+    "support",
+    Column("least so far", leaves=2),
+    Column("why", "prose", leaves=1),
+)
 LEVEL_STYLE: dict[AttentionCGSupport, Style] = {
     AttentionCGSupport.NEVER: "bad",
     AttentionCGSupport.UNIFORM_SINGLE_TOKEN_DECODE: "changed",
@@ -62,7 +81,7 @@ def _groups(decision: Decision, all_layers: bool) -> Table:
     for group in decision.groups:
         least = group.level.support if group.narrowed else least
         names = group.layer_names if all_layers else fold_names(group.layer_names)
-        name = "encoder" if group.kv_cache_group_id is None else f"group {group.kv_cache_group_id}"
+        name = "encoder" if group.kv_cache_group_id is None else str(group.kv_cache_group_id)
         down = "↓ " if group.narrowed else ""
         why = group.level.why + ("" if group.counts else "; this release does not count encoder layers")
         rows.append(
@@ -72,7 +91,7 @@ def _groups(decision: Decision, all_layers: bool) -> Table:
                 cell(*names) if names else cell(""),
                 cell(_level(group.level.support)),
                 cell(Span(f"{down}{least.name}", LEVEL_STYLE[least] if group.narrowed else "dim")),
-                cell(*wrap(why, WHY_WIDTH)),
+                cell(why),
             )
         )
     return Table(GROUPS, tuple(rows))
@@ -154,8 +173,8 @@ def table_page(table: BackendTable) -> Page:
         Span(f"vLLM {table.engine}", "strong"), f" on {table.platform}: what attention backends let CUDA graphs do"
     )
     rows = tuple(cells for row in table.backends for cells in _backend(row))
-    columns = ("backend", "picked on", "support", "where")
-    return Page((Heading(title), Table(columns, rows)))
+    heads = columns("backend", Column("picked on", leaves=1), "support", Column("where", "prose"))
+    return Page((Heading(title), Table(heads, rows)))
 
 
 def _backend(row: BackendRow) -> Iterable[tuple[tuple[Spans, ...], ...]]:
@@ -176,8 +195,8 @@ def matrix_page(matrix: Matrix) -> Page:
         rows.append((cell(Span(mode.name, "strong")), *(cell(_resolved(c.resolution, mode)) for c in cells)))
     under = ", ".join(f"{key} {value_words(value)}" for key, value in matrix.under.items())
     title = spans(Span(f"vLLM {matrix.release}", "strong"), "   requested mode × least support → mode that runs")
-    columns = ("requested", *(support.name for support in AttentionCGSupport))
-    return Page((Heading(title), Table(columns, tuple(rows)), Paragraph(spans(f"Under: {under}."))))
+    heads = columns("requested", *(support.name for support in AttentionCGSupport))
+    return Page((Heading(title), Table(heads, tuple(rows)), Paragraph(spans(f"Under: {under}."))))
 
 
 def _resolved(resolution: Resolution, requested: CUDAGraphMode) -> Span:

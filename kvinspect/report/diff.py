@@ -10,7 +10,21 @@ from kvinspect.document.fold import fold_names
 from kvinspect.document.numbers import counted
 from kvinspect.engine.answer import Setting
 from kvinspect.report.fold import title_of
-from kvinspect.report.page import Block, Heading, Item, Page, Paragraph, Span, Spans, Style, Table, cell, spans
+from kvinspect.report.page import (
+    Block,
+    Column,
+    Heading,
+    Item,
+    Page,
+    Paragraph,
+    Span,
+    Spans,
+    Style,
+    Table,
+    cell,
+    columns,
+    spans,
+)
 
 VERDICT_STYLE: dict[str, Style] = {"same": "good", "moved": "changed", "different": "bad", "unknown": "changed"}
 VERDICT_WORDS = {
@@ -114,7 +128,10 @@ def _common(reasons: list[tuple[str, ...]]) -> list[str]:
 
 
 def _table(changes: Changes) -> Table:
-    return Table(("what", "A", "B"), tuple(_row(key, a, b) for key, (a, b) in changes.items()))
+    return Table(
+        columns("what", Column("A", "prose"), Column("B", "prose")),
+        tuple(_row(key, a, b) for key, (a, b) in changes.items()),
+    )
 
 
 def _row(key: str, a: Any, b: Any) -> tuple[tuple[Spans, ...], ...]:

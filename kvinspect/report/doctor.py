@@ -9,9 +9,18 @@ from kvinspect.engine.answer import AlignAnswer, LayerAnswer
 from kvinspect.engine.doctor import DoctorAnswer, HereAnswer
 from kvinspect.engine.verdict import sentence
 from kvinspect.report.captured import beside_captured
-from kvinspect.report.page import Block, Heading, Item, Page, Paragraph, Span, Table, cell, spans
+from kvinspect.report.page import Block, Column, Heading, Item, Page, Paragraph, Span, Table, cell, columns, spans
 
-GROUPS = ("group", "layers", "kind", "backend", "page bytes", "kernel block", "shape", "stride")
+GROUPS = columns(
+    "group",
+    Column("layers", "names"),
+    "kind",
+    "backend",
+    Column("page bytes", leaves=1),
+    Column("kernel block", leaves=2),
+    Column("shape", "prose", leaves=3),
+    Column("stride", "prose", leaves=4),
+)
 
 
 def page(answer: DoctorAnswer) -> Page:
@@ -31,7 +40,7 @@ def here_page(answer: HereAnswer) -> Page:
     rows = tuple((cell(name), cell(value)) for name, value in answer.versions.items())
     hint = "Name a captured document, or any other, for its groups and what is decided about them."
     heading = Heading(spans(Span("kvinspect doctor", "strong")))
-    return Page((heading, Table(("what", "value"), rows), Paragraph(spans(hint))))
+    return Page((heading, Table(columns("what", Column("value", "prose")), rows), Paragraph(spans(hint))))
 
 
 def _facts(answer: DoctorAnswer) -> Table:
@@ -47,7 +56,10 @@ def _facts(answer: DoctorAnswer) -> Table:
         "cache dtype": answer.document.model.cache_dtype,
         "blocks": str(setting.num_blocks),
     }
-    return Table(("what", "value"), tuple((cell(name), cell(value)) for name, value in facts.items() if value))
+    return Table(
+        columns("what", Column("value", "prose")),
+        tuple((cell(name), cell(value)) for name, value in facts.items() if value),
+    )
 
 
 def _rank(answer: DoctorAnswer) -> str:

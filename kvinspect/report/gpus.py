@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kvinspect.hardware.gpu import Gpu
-from kvinspect.report.page import Heading, Page, Paragraph, Span, Table, cell, spans
+from kvinspect.report.page import Column, Heading, Page, Paragraph, Span, Table, cell, columns, spans
 
-COLUMNS = ("GPU", "memory", "platform", "capability", "also", "memory from")
+COLUMNS = columns(
+    "GPU", "memory", "platform", "capability", Column("also", leaves=1), Column("memory from", "prose", leaves=2)
+)
 
 
 def page(gpus: Sequence[Gpu]) -> Page:

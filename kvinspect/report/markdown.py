@@ -36,7 +36,7 @@ def _fenced(text: str) -> str:
 
 
 def _table(block: Table) -> str:
-    rows = [[escaped(column) for column in block.columns], ["---"] * len(block.columns)]
+    rows = [[escaped(column.name) for column in block.columns], ["---"] * len(block.columns)]
     rows += [["<br>".join(_line(line) for line in lines) for lines in row] for row in block.rows]
     return "\n".join("| " + " | ".join(row) + " |" for row in rows)
 

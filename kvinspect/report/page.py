@@ -45,11 +45,26 @@ class Item(NamedTuple):
     text: Spans
 
 
-class Table(NamedTuple):
-    """Rows of cells; a cell is a line of spans, or several lines."""
+Cell = tuple[Spans, ...]
+"""A line of spans, or several lines."""
 
-    columns: tuple[str, ...]
-    rows: tuple[tuple[tuple[Spans, ...], ...], ...]
+
+class Column(NamedTuple):
+    """A column of a table."""
+
+    name: str
+    kind: Literal["fact", "names", "prose"] = "fact"
+    """Layer names and running text fold where a table is too wide."""
+
+    leaves: int = 0
+    """Which column leaves a table that is too wide: the highest first, 0 never."""
+
+
+class Table(NamedTuple):
+    """Rows of cells under columns."""
+
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[Cell, ...], ...]
 
 
 class Picture(NamedTuple):
@@ -67,6 +82,11 @@ class Page(NamedTuple):
     blocks: tuple[Block, ...] = ()
 
 
-def cell(*lines: str | Span | Spans) -> tuple[Spans, ...]:
+def columns(*names: str | Column) -> tuple[Column, ...]:
+    """Columns of a table; a plain name is that of a column that neither folds nor leaves."""
+    return tuple(Column(name) if isinstance(name, str) else name for name in names)
+
+
+def cell(*lines: str | Span | Spans) -> Cell:
     """A cell of one or more lines."""
     return tuple(spans(line) if isinstance(line, (str, Span)) else line for line in lines)

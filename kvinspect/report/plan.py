@@ -2,16 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from kvinspect.document.fold import fold_names
 from kvinspect.document.numbers import counted
 from kvinspect.planning.answer import Capacity, ModelOrigin, PlanAnswer, PlannedGroup
-from kvinspect.report.fold import human_bytes, title_of
-from kvinspect.report.page import Block, Heading, Item, Page, Paragraph, Span, Spans, Style, Table, cell, spans
+from kvinspect.report.fold import elided, fold_indices, human_bytes, title_of
+from kvinspect.report.page import (
+    Block,
+    Cell,
+    Column,
+    Heading,
+    Item,
+    Page,
+    Paragraph,
+    Span,
+    Spans,
+    Style,
+    Table,
+    cell,
+    columns,
+    spans,
+)
 from kvinspect.specs.uniform_type import UniformTypeSpecs
 
-COLUMNS = ("group", "kind", "backend", "layers", "tokens", "page bytes", "unused", "a request")
+COLUMNS = columns(
+    "group",
+    "kind",
+    "backend",
+    Column("layers", "names"),
+    Column("tokens", leaves=1),
+    Column("page bytes", leaves=2),
+    Column("unused", leaves=3),
+    "a request",
+)
 """Tokens of a block, bytes of a layer's page, bytes of a block that the group leaves empty, blocks a request holds."""
 
 
@@ -25,7 +49,9 @@ def page(answer: PlanAnswer, all_layers: bool = False, origin: ModelOrigin | Non
         blocks += refused(answer, bool(origin and origin.verdict))
     else:
         if answer.groups:
-            blocks.append(Table(COLUMNS, tuple(_row(group, answer, all_layers) for group in answer.groups)))
+            blocks.append(
+                Table(COLUMNS, tuple(_row(alike, answer, all_layers) for alike in _alike(answer, all_layers)))
+            )
         blocks += [*_why(answer), *_workers(answer), *_capacity(answer)]
     return Page((*blocks, *(_choices(origin) if origin else ())))
 
@@ -96,21 +122,37 @@ def refused(answer: PlanAnswer, estimated: bool = False) -> Iterable[Block]:
         yield Item("→", spans(refusal.where))
 
 
-def _row(group: PlannedGroup, answer: PlanAnswer, all_layers: bool) -> tuple[tuple[Spans, ...], ...]:
-    names = group.layer_names if all_layers else fold_names(group.layer_names)
-    whole = answer.workers[0].bytes_per_block
-    unused = [f"{group.padding_bytes:,}", f"{group.padding_bytes / whole:.1%}"] if group.padding_bytes else ["0"]
+def _alike(answer: PlanAnswer, all_layers: bool) -> Iterable[list[PlannedGroup]]:
+    """Groups that differ in nothing but their layers, together."""
+    alike: dict[object, list[PlannedGroup]] = {}
+    for group in answer.groups:
+        facts = (group.spec, group.backends, group.page_size_bytes, group.blocks_per_request, group.grows)
+        alike.setdefault(group.id if all_layers else facts, []).append(group)
+    return alike.values()
+
+
+def _row(alike: Sequence[PlannedGroup], answer: PlanAnswer, all_layers: bool) -> tuple[Cell, ...]:
+    group, layers = alike[0], [name for group in alike for name in group.layer_names]
+    names = layers if all_layers else map(elided, fold_names(layers))
+    among = f" in {len(alike)} groups" if len(alike) > 1 else ""
     held = [counted(group.blocks_per_request, "block", ","), "" if group.grows else "at most"]
     return (
-        cell(f"{group.id}"),
+        cell(fold_indices([group.id for group in alike])),
         cell(_kind(group)),
         cell(*(group.backends or ("",))),
-        cell(Span(counted(len(group.layer_names), "layer"), "dim"), *names),
+        cell(Span(counted(len(layers), "layer") + among, "dim"), *names),
         cell(f"{group.spec.block_size:,}"),
         cell(f"{group.page_size_bytes:,}"),
-        cell(*unused),
-        cell(*filter(None, held)),
+        cell(*_unused(alike, answer.workers[0].bytes_per_block)),
+        cell(*filter(None, held), *(["each"] if among else [])),
     )
+
+
+def _unused(alike: Sequence[PlannedGroup], whole: int) -> list[str]:
+    """Bytes of a block that a group leaves empty, and their share of the block."""
+    sizes = sorted({group.padding_bytes for group in alike})
+    bytes_left = "–".join(f"{size:,}" for size in dict.fromkeys((sizes[0], sizes[-1])))
+    return [bytes_left, f"{sizes[-1] / whole:.1%}"] if sizes[-1] else [bytes_left]
 
 
 def _kind(group: PlannedGroup) -> str:

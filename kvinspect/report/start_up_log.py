@@ -8,7 +8,19 @@ from kvinspect.document.numbers import counted
 from kvinspect.planning.answer import PlanAnswer
 from kvinspect.planning.log_comparison import Compared
 from kvinspect.planning.start_up_log import LogLine, StartUpLog
-from kvinspect.report.page import Block, Heading, Item, Page, Paragraph, Span, Spans, Table, cell, spans
+from kvinspect.report.page import (
+    Block,
+    Heading,
+    Item,
+    Page,
+    Paragraph,
+    Span,
+    Spans,
+    Table,
+    cell,
+    columns,
+    spans,
+)
 from kvinspect.report.plan import refused
 
 
@@ -39,7 +51,7 @@ def compared_page(log: StartUpLog, plan: PlanAnswer | None, memory: str, rows: S
     """The page of a log with its numbers beside those of the plan; `memory` says where the plan's memory is from."""
     if plan is None:
         return page(log)
-    table = Table(("what", "the log", "the plan", ""), tuple(_row(row) for row in rows))
+    table = Table(columns("what", "the log", "the plan", ""), tuple(_row(row) for row in rows))
     return Page((*page(log).blocks, *_planned(log, plan, memory), table))
 
 

@@ -1,7 +1,7 @@
 """A page in a terminal, a pipe or a file, by Rich.
 
-Off a terminal a table takes the width that it needs; in one it is set as records where it does not fit. Nothing is
-ever cut off.
+Off a terminal a table takes the width that it needs; in one it is made to fit (`fit.py`), and below 80 columns it is a
+list. Nothing is ever cut off.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from kvinspect.output.safe import safe
+from kvinspect.report.fit import Fitted, fitted, needed
 from kvinspect.report.page import Block, Heading, Item, Page, Paragraph, Picture, Spans, Table
 
 STYLES = {
@@ -35,6 +36,9 @@ STYLES = {
 }
 PLAIN_WIDTH = 120
 """Columns of running text off a terminal."""
+
+NARROWEST_TABLE = 80
+"""Columns of a terminal below which a table that does not fit becomes a list."""
 
 NARROWEST, WIDEST = 40, 1000
 """Columns of a terminal that are believed."""
@@ -112,29 +116,41 @@ def _heading(console: Console, block: Heading, width: int | None) -> None:
 
 
 def _table(console: Console, block: Table, width: int | None, unicode: bool) -> None:
-    table = RichTable(box=box.HEAVY_HEAD if unicode else box.ASCII2, show_lines=False, pad_edge=True)
-    for column in block.columns:
-        table.add_column(column, overflow="fold", no_wrap=True)
-    for row in block.rows:
-        table.add_row(*(Text("\n").join(_text(line) for line in lines) for lines in row))
-    unlimited = console.options.update(width=10_000)
-    if width is None or console.measure(table, options=unlimited).maximum <= width:
-        console.print(table)
-    else:
-        _records(console, block, width)
+    if width is not None and width < NARROWEST_TABLE and needed(block) > width:
+        _list(console, block, width)
+        return
+    found = fitted(block, width)
+    if found.prefix:
+        console.print(Text(f"Layer names begin with {safe(found.prefix)}", style="dim"), overflow="fold")
+    console.print(_drawn(found, unicode))
+    if found.hidden:
+        names = ", ".join(found.hidden)
+        console.print(Text(f"Not shown at this width: {names} (--wide shows all)", style="dim"), overflow="fold")
 
 
-def _records(console: Console, block: Table, width: int) -> None:
-    """A table too wide for its terminal: each row as a name with its values below."""
-    label = max(len(column) for column in block.columns[1:])
+def _drawn(found: Fitted, unicode: bool) -> RichTable:
+    """The table for Rich; lines set its rows apart where names are on several lines."""
+    table = found.table
+    tall = [any(len(cell) > 1 for cell in row) for row in table.rows]
+    drawn = RichTable(box=box.HEAVY_HEAD if unicode else box.ASCII2, show_lines=bool(found.prefix) and any(tall[:-1]))
+    for column, width in zip(table.columns, found.widths, strict=True):
+        drawn.add_column(safe(column.name), overflow="fold", width=width)
+    for row in table.rows:
+        drawn.add_row(*(Text("\n").join(_text(line) for line in lines) for lines in row))
+    return drawn
+
+
+def _list(console: Console, block: Table, width: int) -> None:
+    """A table on a terminal that is too narrow for any: each row as a name with its values below."""
+    label = max(len(column.name) for column in block.columns[1:])
     for first, *rest in block.rows:
         for line in first:
             console.print(_text(line), overflow="fold", style="bold")
         grid = RichTable.grid(padding=(0, 2))
         grid.add_column(width=label + 2)
         grid.add_column(overflow="fold", width=width - label - 6)
-        for name, lines in zip(block.columns[1:], rest, strict=True):
-            grid.add_row(Text("  " + name, style="dim"), Text("\n").join(_text(line) for line in lines))
+        for column, lines in zip(block.columns[1:], rest, strict=True):
+            grid.add_row(Text("  " + column.name, style="dim"), Text("\n").join(_text(line) for line in lines))
         console.print(grid)
 
 

@@ -33,9 +33,17 @@ def test_off_a_terminal_nothing_is_cut_off_or_coloured(run):
 
 
 @pytest.mark.parametrize("width", [40, 80, 120, 200])
-def test_no_line_is_wider_than_the_terminal_and_nothing_is_lost(run, width):
+def test_no_line_is_wider_than_the_terminal(run, width):
     text = run("align", WHISPER, env={"COLUMNS": str(width)}).stdout
     assert max(map(len, text.splitlines())) <= width
+    joined = "".join(text.split())
+    assert "restrided" in joined
+    assert "layers.{0..31}." in joined
+
+
+def test_off_a_terminal_and_with_wide_nothing_is_lost(run):
+    text = run("align", WHISPER).stdout
+    assert run("align", WHISPER, "--wide", env={"COLUMNS": "80"}).stdout == text
     joined = "".join(text.split())
     for value in ("model.decoder.layers.{0..31}.encoder_attn.attn", "40960→20480", "10485760", "restrided"):
         assert value in joined

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from kvinspect.output.safe import safe, safe_line
 from kvinspect.report import markdown, terminal
 from kvinspect.report.fold import human_bytes
-from kvinspect.report.page import Heading, Page, Paragraph, Picture, Span, Table, cell, spans
+from kvinspect.report.page import Heading, Page, Paragraph, Picture, Span, Table, cell, columns, spans
 
 foreign = st.text(max_size=40)
 
@@ -22,7 +22,7 @@ def page_of(text):
     return Page(
         (
             Heading(spans(Span(text, "strong")), spans("right")),
-            Table(("a", "b"), ((cell(text), cell(text, "two")),)),
+            Table(columns("a", "b"), ((cell(text), cell(text, "two")),)),
             Paragraph(spans(text)),
             Picture((spans(text),)),
         )

@@ -9,9 +9,24 @@ from kvinspect.document.numbers import counted
 from kvinspect.engine.mm_prefix.answer import MMPrefixAnswer, RequestAnswer
 from kvinspect.engine.mm_prefix.attention import Sight, sight
 from kvinspect.report.fold import title_of
-from kvinspect.report.page import Block, Heading, Item, Page, Paragraph, Picture, Span, Spans, Style, Table, cell, spans
+from kvinspect.report.page import (
+    Block,
+    Column,
+    Heading,
+    Item,
+    Page,
+    Paragraph,
+    Picture,
+    Span,
+    Spans,
+    Style,
+    Table,
+    cell,
+    columns,
+    spans,
+)
 
-COLUMNS = ("feature", "tokens", "length", "attends")
+COLUMNS = columns("feature", "tokens", "length", Column("attends", "prose"))
 MOST_CELLS = 32
 """Cells of a mask in characters, each way; more tokens are drawn several to a cell."""
 

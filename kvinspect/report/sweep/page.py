@@ -7,7 +7,19 @@ from collections.abc import Mapping
 from kvinspect.document.numbers import counted
 from kvinspect.planning.sweep import Point, SweepAnswer
 from kvinspect.report.fold import human_bytes, title_of
-from kvinspect.report.page import Block, Heading, Item, Page, Paragraph, Span, Spans, Table, cell, spans
+from kvinspect.report.page import (
+    Block,
+    Heading,
+    Item,
+    Page,
+    Paragraph,
+    Span,
+    Spans,
+    Table,
+    cell,
+    columns,
+    spans,
+)
 
 NUMBERS = ("blocks", "tokens", "at once", "a token", "a request", "")
 BAR = 16
@@ -26,7 +38,7 @@ def page(answer: SweepAnswer) -> Page:
     refused = list(dict.fromkeys(point.refusal for point in answer.points if point.refusal))
     notes = {text: i + 1 for i, text in enumerate(refused)}
     rows = tuple(_row(point, most, notes) for point in answer.points)
-    blocks: list[Block] = [Heading(title), Table((*names, *NUMBERS), rows)]
+    blocks: list[Block] = [Heading(title), Table(columns(*names, *NUMBERS), rows)]
     blocks += [Item(f"{i}", spans(f"{text}.")) for text, i in notes.items() if i <= NOTES]
     if len(notes) > NOTES:
         more = counted(len(notes) - NOTES, "more reason", ",")
