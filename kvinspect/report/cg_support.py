@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from kvinspect.document.fold import fold_names
 from kvinspect.document.numbers import counted
 from kvinspect.engine.cudagraph.answer import CGSupportAnswer, Matrix, Open
-from kvinspect.engine.cudagraph.decide import Decision
+from kvinspect.engine.cudagraph.decide import Decision, GroupLevel
 from kvinspect.engine.cudagraph.mode import CUDAGraphMode
 from kvinspect.engine.cudagraph.resolve import Resolution
 from kvinspect.engine.cudagraph.support import AttentionCGSupport
 from kvinspect.engine.cudagraph.table import BackendRow, BackendTable
 from kvinspect.engine.cudagraph.wording import fact_words, value_words
-from kvinspect.report.fold import title_of
+from kvinspect.report.fold import fold_indices, title_of
+from kvinspect.report.layer_names import folded
 from kvinspect.report.page import (
     Block,
+    Cell,
     Column,
     Heading,
     Item,
@@ -31,12 +32,7 @@ from kvinspect.report.page import (
 )
 
 GROUPS = columns(
-    "group",
-    "backend",
-    Column("layers", "names"),
-    "support",
-    Column("least so far", leaves=2),
-    Column("why", "prose", leaves=1),
+    "group", "backend", Column("layers", "names"), "CUDA graph support", Column("depends on", "prose", leaves=1)
 )
 LEVEL_STYLE: dict[AttentionCGSupport, Style] = {
     AttentionCGSupport.NEVER: "bad",
@@ -47,77 +43,69 @@ LEVEL_STYLE: dict[AttentionCGSupport, Style] = {
 
 
 def page(answer: CGSupportAnswer, all_layers: bool = False) -> Page:
-    """The page of one answer."""
-    blocks: list[Block] = [Heading(_title(answer), _outcome(answer))]
+    """The page of one answer: the resulting mode, the groups, why, and what gives the requested mode."""
+    blocks: list[Block] = [Heading(_verdict(answer)), Paragraph(_subject(answer))]
     if answer.decision is None:
         refusal = answer.resolution.error
         assert refusal
-        blocks.append(Paragraph(spans(Span("refused", "bad"), f" at start-up ({refusal.stage}): {refusal.type}")))
-        blocks.append(Paragraph(spans(f"Why: {refusal.text}.")))
+        blocks.append(Paragraph(spans(f"Why: at start-up ({refusal.stage}): {refusal.type}: {refusal.text}.")))
         return Page(tuple(blocks))
-    blocks += [_groups(answer.decision, all_layers), Paragraph(_least(answer.decision))]
-    blocks += _ladder(answer.requested_mode, answer.running)
-    blocks += [*_captured(answer), *_open(answer.open), *_advice(answer)]
+    blocks.append(_groups(answer.decision, all_layers))
+    blocks += [*_why(answer.running), *_captured(answer), *_open(answer.open), *_advice(answer)]
     return Page(tuple(blocks))
 
 
-def _title(answer: CGSupportAnswer) -> Spans:
+def _verdict(answer: CGSupportAnswer) -> Spans:
+    mode, requested = answer.running.mode, f" (requested: {answer.requested_mode.name})"
+    if mode is None:
+        return spans(Span("✗ Refused", "bad"), requested)
+    if answer.as_requested:
+        return spans(Span(f"✓ {mode.name}", "good"), ", as requested")
+    return spans(Span(f"↓ {mode.name}", "changed"), requested)
+
+
+def _subject(answer: CGSupportAnswer) -> Spans:
     setting = answer.setting
     device = " ".join(filter(None, (setting.platform, setting.device_capability)))
     runner = f"model runner {setting.model_runner}" if setting.model_runner != "v2" else ""
-    facts = (f"vLLM {setting.engine}", runner, device, f"{answer.requested_mode.name} asked for")
-    return spans(Span(title_of(setting.source), "strong"), "   " + " · ".join(filter(None, facts)))
-
-
-def _outcome(answer: CGSupportAnswer) -> Spans:
-    mode = answer.running.mode
-    if mode is None:
-        return spans(Span("✗ refused", "bad"))
-    return spans(Span(f"✓ {mode.name}", "good") if answer.as_requested else Span(f"→ {mode.name}", "changed"))
+    facts = filter(None, (f"vLLM {setting.engine}", runner, device))
+    return spans(Span(title_of(setting.source), "strong"), " · " + " · ".join(facts))
 
 
 def _groups(decision: Decision, all_layers: bool) -> Table:
-    least, rows = AttentionCGSupport.ALWAYS, []
-    for group in decision.groups:
-        least = group.level.support if group.narrowed else least
-        names = group.layer_names if all_layers else fold_names(group.layer_names)
-        name = "encoder" if group.kv_cache_group_id is None else str(group.kv_cache_group_id)
-        down = "↓ " if group.narrowed else ""
-        why = group.level.why + ("" if group.counts else "; this release does not count encoder layers")
-        rows.append(
-            (
-                cell(name),
-                cell(group.backend),
-                cell(*names) if names else cell(""),
-                cell(_level(group.level.support)),
-                cell(Span(f"{down}{least.name}", LEVEL_STYLE[least] if group.narrowed else "dim")),
-                cell(why),
-            )
-        )
-    return Table(GROUPS, tuple(rows))
+    """The groups in the engine's order, alike ones in one row; the last that narrows the support limits the mode."""
+    limiting = next((group for group in reversed(decision.groups) if group.narrowed), None)
+    alike: dict[object, list[GroupLevel]] = {}
+    for i, group in enumerate(decision.groups):
+        facts = (group.kv_cache_group_id is None, group.backend, group.level, group.counts, group is limiting)
+        alike.setdefault(i if all_layers else repr(facts), []).append(group)
+    return Table(GROUPS, tuple(_row(groups, groups[0] is limiting, all_layers) for groups in alike.values()))
+
+
+def _row(alike: Sequence[GroupLevel], limits: bool, all_layers: bool) -> tuple[Cell, ...]:
+    group = alike[0]
+    numbers = sorted({one.kv_cache_group_id for one in alike if one.kv_cache_group_id is not None})
+    names = folded([name for one in alike for name in one.layer_names], len(numbers), all_layers)
+    why = group.level.why + ("" if group.counts else "; this release does not count encoder layers")
+    return (
+        cell(fold_indices(numbers) or "encoder"),
+        cell(group.backend),
+        names or cell(""),
+        cell(spans(_level(group.level.support), *([" ← limits"] if limits else []))),
+        cell(why),
+    )
 
 
 def _level(support: AttentionCGSupport) -> Span:
     return Span(support.name, LEVEL_STYLE[support])
 
 
-def _least(decision: Decision) -> Spans:
-    info = decision.info
-    if info.min_cg_attn_backend is None:
-        return spans("Least support: ", _level(info.min_cg_support), "; no backend narrows it.")
-    return spans("Least support: ", _level(info.min_cg_support), f", because of {info.min_cg_attn_backend}.")
-
-
-def _ladder(requested: CUDAGraphMode, resolution: Resolution) -> Iterable[Block]:
-    """The requested mode, each step down with its reason, and where that ends."""
-    yield Paragraph(spans(Span(requested.name, "strong"), " is asked for."))
+def _why(resolution: Resolution) -> Iterable[Block]:
+    """Each step down with its reason, and the engine's refusal where it ends in one."""
     for step in resolution.steps:
-        yield Item("↓", spans(Span(step.target.name, "changed"), f": {step.why}."))
+        yield Paragraph(spans("Why ", Span(step.target.name, "changed"), f": {step.why}."))
     if resolution.error:
-        yield Item("✗", spans(Span("refused", "bad"), f": {resolution.error.type}: {resolution.error.text}."))
-    elif resolution.mode:
-        style: Style = "changed" if resolution.steps else "good"
-        yield Item("=", spans(Span(resolution.mode.name, style), " comes out."))
+        yield Paragraph(spans("Why: ", f"{resolution.error.type}: {resolution.error.text}."))
 
 
 def _captured(answer: CGSupportAnswer) -> Iterable[Block]:

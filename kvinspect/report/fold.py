@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-MOST_RUNS = 4
-"""Runs of numbers in a folded name that are shown as they are."""
-
 
 def fold_indices(indices: Sequence[int]) -> str:
     """Numbers as ranges for a title.
@@ -21,21 +18,6 @@ def fold_indices(indices: Sequence[int]) -> str:
         else:
             runs.append([index, index])
     return ", ".join(str(a) if a == b else f"{a}–{b}" for a, b in runs)
-
-
-def elided(pattern: str) -> str:
-    """A folded name whose numbers are at most a few: runs as ranges, the first two and the last.
-
-    >>> elided("layers.{0,1,2,3,5,7,8,9,11,13}.attn")
-    'layers.{0..3,5,…,13}.attn'
-    """
-    before, brace, rest = pattern.partition("{")
-    numbers, _, after = rest.partition("}")
-    if not brace or not all(part.isdecimal() for part in numbers.split(",")):
-        return pattern
-    runs = [run.replace("–", "..") for run in fold_indices([int(part) for part in numbers.split(",")]).split(", ")]
-    few = runs if len(runs) <= MOST_RUNS else [*runs[:2], "…", runs[-1]]
-    return f"{before}{{{','.join(few)}}}{after}"
 
 
 def human_bytes(size: int) -> str:

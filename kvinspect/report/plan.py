@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from kvinspect.document.fold import fold_names
 from kvinspect.document.numbers import counted
 from kvinspect.planning.answer import Capacity, ModelOrigin, PlanAnswer, PlannedGroup
-from kvinspect.report.fold import elided, fold_indices, human_bytes, title_of
+from kvinspect.report.fold import fold_indices, human_bytes, title_of
+from kvinspect.report.layer_names import folded
 from kvinspect.report.page import (
     Block,
     Cell,
@@ -133,18 +133,16 @@ def _alike(answer: PlanAnswer, all_layers: bool) -> Iterable[list[PlannedGroup]]
 
 def _row(alike: Sequence[PlannedGroup], answer: PlanAnswer, all_layers: bool) -> tuple[Cell, ...]:
     group, layers = alike[0], [name for group in alike for name in group.layer_names]
-    names = layers if all_layers else map(elided, fold_names(layers))
-    among = f" in {len(alike)} groups" if len(alike) > 1 else ""
     held = [counted(group.blocks_per_request, "block", ","), "" if group.grows else "at most"]
     return (
         cell(fold_indices([group.id for group in alike])),
         cell(_kind(group)),
         cell(*(group.backends or ("",))),
-        cell(Span(counted(len(layers), "layer") + among, "dim"), *names),
+        folded(layers, len(alike), all_layers),
         cell(f"{group.spec.block_size:,}"),
         cell(f"{group.page_size_bytes:,}"),
         cell(*_unused(alike, answer.workers[0].bytes_per_block)),
-        cell(*filter(None, held), *(["each"] if among else [])),
+        cell(*filter(None, held), *(["each"] if len(alike) > 1 else [])),
     )
 
 

@@ -8,17 +8,27 @@ LLAMA = "configs/llama-3.1-8b-eagle3.yaml"
 HYBRID = "configs/qwen3-next-80b-a3b-256-seqs.yaml"
 
 
-def test_the_ladder_names_the_culprit_the_way_down_and_the_way_back(run):
+def test_the_mode_comes_first_then_the_limiting_backend_the_reason_and_the_way_back(run):
     done = run("cg-support", LLAMA)
     assert done.returncode == 0
+    assert done.stdout.startswith("↓ PIECEWISE (requested: FULL_AND_PIECEWISE)\n")
     text = " ".join(done.stdout.split())
-    assert "FULL_AND_PIECEWISE asked for → PIECEWISE" in text
-    assert "↓ UNIFORM_SINGLE_TOKEN_DECODE" in text
-    assert "Least support: UNIFORM_SINGLE_TOKEN_DECODE, because of FlashInferBackend." in text
-    assert "↓ PIECEWISE: with speculative decoding a decode has 4 tokens" in text
+    assert "UNIFORM_SINGLE_TOKEN_DECODE ← limits │" in text
+    assert text.count("← limits") == 1
+    assert "Why PIECEWISE: with speculative decoding a decode has 4 tokens" in text
     assert "To get FULL_AND_PIECEWISE, one of these:" in text
     assert "no speculative decoding" in text
     assert done.stderr == ""
+
+
+def test_alike_groups_are_one_row_unless_all_layers_are_asked_for(run):
+    text = run("cg-support", "configs/gemma-3-27b.yaml").stdout
+    assert text.startswith("✓ FULL_AND_PIECEWISE, as requested\n")
+    assert "│ 0–6 " in text
+    assert "62 layers in 7 groups" in text
+    every = run("cg-support", "configs/gemma-3-27b.yaml", "--all-layers").stdout
+    assert "│ 6     │" in every
+    assert every.count("language_model.model.layers.") == 62
 
 
 @pytest.mark.parametrize("width", [40, 60, 80, 200])

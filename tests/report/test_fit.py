@@ -7,7 +7,7 @@ from rich.cells import cell_len
 
 from kvinspect.report import terminal
 from kvinspect.report.fit import fitted, total
-from kvinspect.report.fold import elided
+from kvinspect.report.layer_names import elided
 from kvinspect.report.page import Column, Page, Table, cell, columns
 
 GROUPS = columns("group", Column("layers", "names"), Column("page bytes", leaves=1), Column("unused", leaves=2), "held")
