@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from kvinspect.document.words import KIND_OF_WORD
@@ -12,8 +12,9 @@ from kvinspect.models.inner_backends import INNER, as_document
 from kvinspect.models.setting import Setting
 from kvinspect.models.specs import LayerCache, Specs
 from kvinspect.planning.backing import layout
-from kvinspect.planning.inputs import Inputs
+from kvinspect.planning.inputs import Inputs, declared
 from kvinspect.releases.model_rules import ModelRules
+from kvinspect.specs.kinds import LayerSpec
 
 
 class SpecsAnswer(NamedTuple):
@@ -78,6 +79,10 @@ class SpecsAnswer(NamedTuple):
 
     def to_planning_document(self, available_memory: Sequence[int]) -> dict[str, Any]:
         """The planning document of these specs. `available_memory` is bytes for the cache, one entry a worker."""
+        return {**self.said(available_memory), "kv_cache_specs": dict(self.entries())}
+
+    def said(self, available_memory: Sequence[int]) -> dict[str, Any]:
+        """What the planning document says beside the specs."""
         setting, arguments = self.setting, self.setting.arguments
         batched, seqs = scheduler_defaults(setting)
         document = {
@@ -86,7 +91,6 @@ class SpecsAnswer(NamedTuple):
             "device_capability": setting.capability,
             "cache_dtype": setting.cache_dtype,
             "backends": self._own_backends(),
-            "kv_cache_specs": {layer.name: self._entry(layer) for layer in self.layers},
             "available_memory": list(available_memory),
             "model_config": {
                 "max_model_len": setting.max_model_len,
@@ -113,14 +117,23 @@ class SpecsAnswer(NamedTuple):
         names = {layer.backend.backend for layer in self.layers} & INNER.keys()
         return {name: as_document(name, setting.cache_dtype, setting.platform) for name in sorted(names)} or None
 
+    def planned(self, asked: str | None) -> Iterator[tuple[str, tuple[LayerSpec, Backend]]]:
+        """(layer, (its spec as the planner gets it, its backend)), with a layout that is asked for."""
+        made = self._backends({layer.backend_word for layer in self.layers})
+        for layer in self.layers:
+            backend = made[layer.backend_word]
+            yield layer.name, (declared(layer.spec, backend, asked), backend)
+
+    def entries(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        """(layer, its spec as a document writes it)."""
+        return ((layer.name, self._entry(layer)) for layer in self.layers)
+
     def _entry(self, layer: LayerCache) -> dict[str, Any]:
-        """A layer's spec as a document writes it."""
         fields = layer.fields(self.setting.release.catalogue)
         written = {key: value for key, value in fields.items() if value is not None and key != "type"}
         if "cache_role" in written:
             written["cache_role"] = written["cache_role"].lower()
-        backend = fields.get("mamba_type", layer.backend.backend)
-        return {"kind": KIND_OF_WORD[fields["type"]], **written, "backend": backend}
+        return {"kind": KIND_OF_WORD[fields["type"]], **written, "backend": layer.backend_word}
 
 
 def _rows(layers: Sequence[LayerCache], catalogue: Mapping[str, Any]) -> list[dict[str, Any]]:

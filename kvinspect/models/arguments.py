@@ -82,7 +82,7 @@ SETTLED = ("kv_connector", "env")
 _DEFAULTS = {field.name: field.default for field in fields(EngineArguments) if field.name not in SETTLED}
 _NUMBERS = {name: 1 for name, value in _DEFAULTS.items() if type(value) is int} | {
     "num_speculative_tokens": 0, "block_size": 1, "max_model_len": -1, "max_num_batched_tokens": 1, "max_num_seqs": 1,
-    "flash_attn_version": 2, "mamba_block_size": 1, "num_gpu_blocks_override": 0,
+    "flash_attn_version": 2, "mamba_block_size": 1, "num_gpu_blocks_override": 1,
 }  # fmt: skip
 """Arguments that are numbers → the least that makes sense."""
 

@@ -34,6 +34,11 @@ class LayerCache(NamedTuple):
     backend: Choice
     is_draft: bool = False
 
+    @property
+    def backend_word(self) -> str:
+        """The backend as a document names it: by the kind of its states, where it keeps some."""
+        return self.spec.mamba_type if isinstance(self.spec, MambaSpec) else self.backend.backend
+
     def fields(self, catalogue: Mapping[str, Any]) -> dict[str, Any]:
         """The spec as the release's dataclass holds it."""
         found = spec_fields(self.spec, catalogue)
@@ -213,11 +218,10 @@ class _Maker(NamedTuple):
     def _checkpoints(self, layer: State, size: int) -> tuple[tuple[str, Any], ...]:
         """What a spec says of states that a prefill leaves on its way."""
         if layer.own_checkpoint is not None:
-            return (("num_prefill_checkpoint_blocks", 1), ("prefill_checkpoint_alignment", layer.own_checkpoint))
+            return self._marked(_checkpoints(layer.own_checkpoint), "MambaSpec")
         if layer.checkpoint is None or (layer.checkpoint > 1 and not self.all_leave_states):
             return ()
-        alignment = size if layer.checkpoint > 1 else layer.checkpoint
-        return (("num_prefill_checkpoint_blocks", 1), ("prefill_checkpoint_alignment", alignment))
+        return self._marked(_checkpoints(size if layer.checkpoint > 1 else layer.checkpoint), "MambaSpec")
 
     def _latent(self, layer: Latent) -> AttentionSpec:
         cache_dtype = layer_cache_dtype(layer, self.setting)
@@ -236,9 +240,9 @@ class _Maker(NamedTuple):
         given["marks"] = self._marked(_latent_marks(layer))
         return attention(**{**given, **layer.fields})
 
-    def _marked(self, marks: Iterable[tuple[str, Any]]) -> tuple[tuple[str, Any], ...]:
-        """What is said of a latent cache beyond its size, as far as the release's spec has the field."""
-        fields = self.setting.release.catalogue["spec_classes"]["MLAAttentionSpec"]["optional"]
+    def _marked(self, marks: Iterable[tuple[str, Any]], cls: str = "MLAAttentionSpec") -> tuple[tuple[str, Any], ...]:
+        """What is said of a cache beyond its size, as far as the release's spec has the field."""
+        fields = self.setting.release.catalogue["spec_classes"][cls]["optional"]
         return tuple((key, value) for key, value in marks if value and key in fields)
 
     def _attention(self, layer: Attention, backend: Backend) -> AttentionSpec:
@@ -284,6 +288,10 @@ class _Maker(NamedTuple):
             return heads(layer.num_heads, layer.num_kv_heads, self.setting.ranks, layer.repeats_kv_heads)
         except Uneven as uneven:
             self.model.text.refuse("num_key_value_heads", f"{layer.name}: {uneven}")
+
+
+def _checkpoints(alignment: int) -> tuple[tuple[str, Any], ...]:
+    return (("num_prefill_checkpoint_blocks", 1), ("prefill_checkpoint_alignment", alignment))
 
 
 def _latent_marks(layer: Latent) -> Iterator[tuple[str, Any]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from kvinspect.document.document import Tensor
 from kvinspect.document.words import SPEC_CLASSES
@@ -102,6 +102,20 @@ class NotModelled(NamedTuple):
         return {"name": self.name, "what": self.what}
 
 
+class Planning(Protocol):
+    """What a cache is planned from, which is written as a document when somebody wants to have one."""
+
+    @property
+    def value(self) -> Mapping[str, Any]:
+        """The planning document."""
+
+
+class Written(NamedTuple):
+    """A planning document that somebody has written."""
+
+    value: Mapping[str, Any] = {}
+
+
 class PlanAnswer(NamedTuple):
     """What a release's planner makes of the specs and the memory of a deployment."""
 
@@ -116,12 +130,17 @@ class PlanAnswer(NamedTuple):
     refusal: Refusal | None = None
     layout: Layout | None = None
     """The layout in force, where the release has one for the whole cache."""
-    planning: Mapping[str, Any] = {}
-    """The planning document as it was written."""
+    written: Planning = Written()
+    """What the planning document says."""
     not_modelled: tuple[NotModelled, ...] = ()
     """What was given and is not in the numbers."""
     longest_request: int | None = None
     """Tokens of the longest request that ever runs, where the longest that is taken does not."""
+
+    @property
+    def planning(self) -> Mapping[str, Any]:
+        """The planning document."""
+        return self.written.value
 
     @property
     def starts(self) -> bool:

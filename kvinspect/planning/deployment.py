@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from kvinspect.document.document import Document
-from kvinspect.document.model import SpeculativeEntry
+from kvinspect.document.model import DocumentModel, SpeculativeEntry
 from kvinspect.engine.layout.layouts import Layout
 from kvinspect.provenance import vllm
 
@@ -32,37 +31,35 @@ class Deployment(NamedTuple):
 
 
 @vllm("FullAttentionSpec.max_memory_usage_bytes", until="0.25")
-def of_settled_batches(document: Document) -> Deployment:
+def of_settled_batches(model: DocumentModel) -> Deployment:
     """0.25: one batch is in flight, and prefill ranks share the tokens as well (`FullAttentionSpec`)."""
-    model = document.model
     parallel = model.parallel_config
     shards = parallel.decode_context_parallel_size * parallel.prefill_context_parallel_size
-    return _deployment(document)._replace(
+    return _deployment(model)._replace(
         context_shards=shards, max_in_flight_tokens=model.scheduler_config.max_num_batched_tokens
     )
 
 
 @vllm("VllmConfig.max_in_flight_tokens", since="0.26", until="0.29")
-def of_batches_in_flight(document: Document) -> Deployment:
+def of_batches_in_flight(model: DocumentModel) -> Deployment:
     """From 0.26 on every concurrent batch may hold its tokens (`VllmConfig.max_in_flight_tokens`)."""
-    return _deployment(document)
+    return _deployment(model)
 
 
 @vllm("HiSparseResidentSpec.max_memory_usage_bytes", since="0.30", until="0.30")
-def of_resident_pages(document: Document) -> Deployment:
+def of_resident_pages(model: DocumentModel) -> Deployment:
     """0.30: HiSparse keeps a page of every token resident (`HiSparseResidentSpec.max_memory_usage_bytes`)."""
-    return _deployment(document)._replace(residents_in_flight=False)
+    return _deployment(model)._replace(residents_in_flight=False)
 
 
 @vllm("MambaSpec.max_memory_usage_bytes", since="0.33")
-def of_resident_states(document: Document) -> Deployment:
+def of_resident_states(model: DocumentModel) -> Deployment:
     """0.33: no mode keeps a state for every block of tokens any more (`MambaSpec.max_memory_usage_bytes`)."""
-    found = _deployment(document)
+    found = _deployment(model)
     return found._replace(mamba_cache_mode="none") if found.mamba_cache_mode == "all" else found
 
 
-def _deployment(document: Document) -> Deployment:
-    model = document.model
+def _deployment(model: DocumentModel) -> Deployment:
     scheduler, parallel, speculative = model.scheduler_config, model.parallel_config, model.speculative_config
     batches = scheduler.max_concurrent_batches * scheduler.max_num_batched_tokens
     encoder = scheduler.max_num_encoder_input_tokens

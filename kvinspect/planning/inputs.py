@@ -41,7 +41,7 @@ def inputs_of(document: Document, release: EngineRelease) -> Inputs:
             spec = release.aligned_spec(layer_spec(entry, release.catalogue, path))
             backend = known.named(entry.backend, (*path, "backend")) if entry.backend is not None else None
             if backend is not None:
-                spec = _declared(release.customized_spec(spec, backend), backend, model.kv_cache_layout)
+                spec = declared(release.customized_spec(spec, backend), backend, model.kv_cache_layout)
         for layer in names.all([key]):
             if layer in specs:
                 problem = Problem(path, message=f"the layer {layer} has a spec already", kind="twice")
@@ -55,7 +55,7 @@ def inputs_of(document: Document, release: EngineRelease) -> Inputs:
     return Inputs(specs, _workers(document, specs, len(memory), names), memory, backends)
 
 
-def _declared(spec: LayerSpec, backend: Backend, layout: str | None) -> LayerSpec:
+def declared(spec: LayerSpec, backend: Backend, layout: str | None) -> LayerSpec:
     """A spec with its backend's word on whether blocks are found by a stride, up to 0.28 (`get_kv_cache_spec`)."""
     if not isinstance(spec, AttentionSpec):
         return spec

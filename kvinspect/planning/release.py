@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kvinspect.document.document import Document
+from kvinspect.document.model import DocumentModel
 from kvinspect.engine.groups import KVCacheGroup
 from kvinspect.engine.release import EngineRelease
 from kvinspect.planning import grouping, indexed, latents, log_lines, packed, unify
@@ -20,7 +20,7 @@ from kvinspect.specs.uniform_type import UniformTypeSpecs
 class PlannerRelease(EngineRelease):
     """A release as the planner sees it: beside the engine's steps, those between the specs and the blocks."""
 
-    deployment: Callable[[Document], Deployment]
+    deployment: Callable[[DocumentModel], Deployment]
     merging: MergeRules
     promote: Callable[[Specs, PlannerRelease], dict[str, LayerSpec]]
     fallback: Callable[[Specs, PlannerRelease], UniformTypeSpecs | None]

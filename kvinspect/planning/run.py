@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from kvinspect.document.document import Document
+from kvinspect.document.problem import Path
 from kvinspect.engine.answer import Setting
 from kvinspect.engine.groups import KVCacheGroup
 from kvinspect.engine.refusal import Refused, stage
 from kvinspect.planning import backing
 from kvinspect.planning import memory as limits
-from kvinspect.planning.answer import Capacity, PlanAnswer, Worker
+from kvinspect.planning.answer import Capacity, PlanAnswer, Worker, Written
 from kvinspect.planning.capacity import request_cost
 from kvinspect.planning.deployment import Deployment
 from kvinspect.planning.grouping import Grouping, grouped, project
@@ -21,13 +22,22 @@ from kvinspect.specs.kinds import Specs
 
 def plan_document(document: Document, release: PlannerRelease, setting: Setting) -> PlanAnswer:
     """What the release's planner makes of a document's specs and memory; a refusal of the engine's is an answer."""
-    deployment = release.deployment(document)
-    answer = PlanAnswer(setting, deployment, release, planning=document.source.value)
+    written = Written(document.source.value)
+    answer = PlanAnswer(setting, release.deployment(document.model), release, written=written)
     try:
         inputs = inputs_of(document, release)
-        answer = answer._replace(inputs=inputs)
+    except Refused as refused:
+        return answer._replace(refusal=refused.refusal.placed(document.where))
+    return plan_inputs(answer, inputs, document.where)
+
+
+def plan_inputs(answer: PlanAnswer, inputs: Inputs, where: Callable[[Path], str]) -> PlanAnswer:
+    """What the planner makes of specs and memory; `answer` says the deployment, `where` places what is refused."""
+    release, deployment = answer.release, answer.deployment
+    answer = answer._replace(inputs=inputs)
+    try:
         with stage("layout"):
-            layout = backing.layout(inputs, document.model.kv_cache_layout, release)
+            layout = backing.layout(inputs, answer.setting.kv_cache_layout, release)
         if layout is not None:
             deployment = deployment._replace(layout=layout)
         answer = answer._replace(layout=layout, deployment=deployment)
@@ -41,7 +51,7 @@ def plan_document(document: Document, release: PlannerRelease, setting: Setting)
         with stage("capacity"):
             return answer._replace(capacity=_capacity(answer), longest_request=_longest(answer))
     except Refused as refused:
-        return answer._replace(refusal=refused.refusal.placed(document.where))
+        return answer._replace(refusal=refused.refusal.placed(where))
 
 
 def _sized(answer: PlanAnswer, inputs: Inputs, grouping: Grouping) -> PlanAnswer:

@@ -31,7 +31,7 @@ def connected(ask: Callable[[str | None], Question], transfer: Transfer | None, 
     """
     question = ask(None)
     layout = transfer.layout(stage.setting.shape.is_mla) if transfer else None
-    if layout and question.document.model.kv_cache_layout is None and _reads(question.start, layout):
+    if layout and question.setting.kv_cache_layout is None and _reads(question.start, layout):
         question = ask(layout)
     if question.start.refusal is not None or not question.start.workers:
         return Connected(question, question.start)

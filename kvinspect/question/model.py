@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 from kvinspect.connectors.offloading import Offloaded
 from kvinspect.connectors.transfer import Transfer, transfer_of
-from kvinspect.document.load import load
 from kvinspect.document.numbers import counted
 from kvinspect.document.problem import DocumentError, Problem, nearest
 from kvinspect.engine.refusal import Refusal, Refused, Unknown
@@ -22,10 +21,12 @@ from kvinspect.models.draft_tables import WITHOUT_LAYERS
 from kvinspect.models.duties import environment, not_modelled
 from kvinspect.models.given import SOURCE
 from kvinspect.models.memory import Memory
-from kvinspect.models.stages import planning_document, stage_of
+from kvinspect.models.planned import ModelPlanning
+from kvinspect.models.stages import stage_of
 from kvinspect.planning.answer import BackendChoice, ModelOrigin, NotModelled, PlanAnswer
 from kvinspect.planning.prefixes import PrefixBlocks
 from kvinspect.question.connected import Connected, connected
+from kvinspect.question.planned_cache import PlannedCache
 from kvinspect.question.question import Question, Rules
 from kvinspect.releases import lookup
 
@@ -184,10 +185,7 @@ class ModelQuestion:
     def _asked(self, size: int, layout: str | None) -> Question:
         """The question about the cache in so many bytes, in a layout where one is required."""
         served = self.served
-        document = planning_document(self.stages, size, served.written, served.transfer)
-        if layout is not None:
-            document.setdefault("kv_cache_layout", layout)
-        return Question.of(load(document, served.model.name), served.rules)
+        return PlannedCache(ModelPlanning(self.stages, size, served.written, served.transfer, layout), served.rules)
 
     def _at(self, size: int) -> Connected:
         """The plan with so many bytes, in the layout that a KV connector requires."""
@@ -215,7 +213,7 @@ class ModelQuestion:
         asked = self.cache
         if self.refusal is not None or self.served.arguments.pipeline_parallel_size == 1:
             return (asked,)
-        documents = caches_of(asked.plan, asked.document)
+        documents = caches_of(asked.plan)
         return tuple(Question(one, asked.release, asked.about.setting) for one in documents)
 
     @cached_property

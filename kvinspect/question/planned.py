@@ -8,11 +8,11 @@ from kvinspect.planning.answer import PlanAnswer
 from kvinspect.planning.inspection import inspection_document, of_workers
 
 
-def cache_of(plan: PlanAnswer, document: Document) -> Document:
-    """The first worker's cache, called as the document that was planned. The engine must not refuse the plan."""
-    return load(inspection_document(plan), document.source.name)
+def cache_of(plan: PlanAnswer) -> Document:
+    """The first worker's cache, called as what was planned. The engine must not refuse the plan."""
+    return load(inspection_document(plan), plan.setting.source)
 
 
-def caches_of(plan: PlanAnswer, document: Document) -> tuple[Document, ...]:
+def caches_of(plan: PlanAnswer) -> tuple[Document, ...]:
     """The caches of the workers that are not alike. The engine must not refuse the plan."""
-    return tuple(cache_of(one, document) for one in of_workers(plan))
+    return tuple(cache_of(one) for one in of_workers(plan))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
@@ -11,7 +11,7 @@ from kvinspect.document.document import Document
 from kvinspect.document.problem import DocumentError, Problem
 from kvinspect.engine.answer import AlignAnswer, Setting
 from kvinspect.engine.refusal import Unknown
-from kvinspect.engine.runners import Choice, choose
+from kvinspect.engine.runners import choose
 from kvinspect.engine.situation import DEFAULT_CAPABILITY
 from kvinspect.engine.unknown import unknown_names
 from kvinspect.geometry.runs import Intricate
@@ -55,7 +55,12 @@ class Question:
     """
 
     def __init__(self, document: Document, release: Release, setting: Setting) -> None:
-        self.document, self.release, self.setting = document, release, setting
+        self._document, self.release, self.setting = document, release, setting
+
+    @property
+    def document(self) -> Document:
+        """The document that is asked about."""
+        return self._document
 
     @classmethod
     def of(cls, document: Document, rules: Rules) -> Question:
@@ -63,12 +68,11 @@ class Question:
 
         Raises Unknown for a release that cannot be asked, DocumentError for names that the release does not know.
         """
-        runner = choose(document, lookup.number(rules.version))
-        release = lookup.release(rules.version, runner.runner)
+        release, setting = under(rules, document)
         unknown = [name.problem for name in unknown_names(document, release)]
         if unknown:
             raise DocumentError(document.source.placed(unknown))
-        return cls(document, release, _setting(document, rules, runner))
+        return cls(document, release, setting)
 
     def with_blocks(self, num_blocks: int | None) -> Question:
         """The question with another number of blocks in the cache; None leaves it at its own."""
@@ -121,7 +125,7 @@ class Question:
     def _of_plan(self) -> Question:
         from kvinspect.question.planned import cache_of
 
-        document = cache_of(self.plan, self.document)
+        document = cache_of(self.plan)
         return Question(document, self.release, self.setting._replace(num_blocks=document.num_blocks))
 
     @property
@@ -171,21 +175,26 @@ class Question:
 
 
 @contextmanager
-def placed(document: Document | None) -> Iterator[None]:
-    """What nobody knows as an error with its place in the document, or at the word that the caller gave."""
+def placed(document: Document | Callable[[], Document] | None) -> Iterator[None]:
+    """What nobody knows as an error with its place in the document, or at the word that the caller gave.
+
+    A document that is first made where something has to be placed comes as the function that makes it.
+    """
     try:
         yield
     except Unknown as unknown:
-        raise _error(document, unknown) from None
+        raise _error(document() if callable(document) else document, unknown) from None
     except Intricate as intricate:
+        document = document() if callable(document) else document
         assert document is not None
         problem = Problem(("kv_cache_config",), message=f"cannot be judged: {intricate}", kind="intricate")
         raise document.error(problem) from None
 
 
-def _setting(document: Document, rules: Rules, runner: Choice) -> Setting:
-    model = document.model
-    return Setting(
+def under(rules: Rules, document: Document) -> tuple[Release, Setting]:
+    """The release with the model runner that a document says, or that it picks for the model, and the setting."""
+    model, runner = document.model, choose(document, lookup.number(rules.version))
+    return lookup.release(rules.version, runner.runner), Setting(
         source=document.source.name,
         engine=rules.called,
         release=rules.version,

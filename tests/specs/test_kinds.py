@@ -55,7 +55,7 @@ def load(of=of_batches_in_flight):
         "model_config": {"max_model_len": 1000},
         "scheduler_config": {"max_num_batched_tokens": 100},
     }
-    return of(kvinspect.load(document))
+    return of(kvinspect.load(document).model)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,36 @@
+"""The question about a cache that is planned from a model's specs; no document is written before somebody wants it."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from kvinspect.document.document import Document
+from kvinspect.document.load import load
+from kvinspect.document.source import Source
+from kvinspect.models.planned import ModelPlanning
+from kvinspect.planning.answer import PlanAnswer
+from kvinspect.planning.run import plan_inputs
+from kvinspect.question.question import Question, Rules, placed, under
+
+
+class PlannedCache(Question):
+    """What is asked about a model's cache. Raises DocumentError for words of the user's that nobody knows."""
+
+    has_cache, can_be_planned = False, True
+
+    def __init__(self, planning: ModelPlanning, rules: Rules) -> None:
+        self.planning, self.said = planning, planning.said
+        self.release, self.setting = under(rules, Document(Source(planning.source, {}), self.said))
+
+    @cached_property
+    def document(self) -> Document:
+        """The planning document, which says the same."""
+        return load(self.planning.value, self.planning.source)
+
+    @cached_property
+    def plan(self) -> PlanAnswer:
+        """What the planner makes of the specs."""
+        answer = PlanAnswer(self.setting, self.release.deployment(self.said), self.release, written=self.planning)
+        inputs = self.planning.inputs(self.setting.kv_cache_layout)
+        with placed(lambda: self.document):
+            return plan_inputs(answer, inputs, lambda path: self.document.where(path))
