@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from kvinspect.device.choose import DeviceError
     from kvinspect.document.document import Document
     from kvinspect.document.problem import DocumentError
-    from kvinspect.engine.answer import AlignAnswer, DeviceAnswer
+    from kvinspect.engine.align_answer import AlignAnswer, DeviceAnswer
     from kvinspect.engine.cudagraph.answer import CGSupportAnswer
     from kvinspect.engine.cudagraph.mode import CUDAGraphMode
     from kvinspect.engine.cudagraph.support import AttentionCGSupport, AttentionCGSupportInfo
@@ -81,8 +81,8 @@ _HOMES = {
     "DeviceError": "device.choose",
     "Document": "document.document",
     "DocumentError": "document.problem",
-    "AlignAnswer": "engine.answer",
-    "DeviceAnswer": "engine.answer",
+    "AlignAnswer": "engine.align_answer",
+    "DeviceAnswer": "engine.align_answer",
     "CGSupportAnswer": "engine.cudagraph.answer",
     "DoctorAnswer": "engine.doctor",
     "CUDAGraphMode": "engine.cudagraph.mode",

@@ -16,7 +16,7 @@ from kvinspect.releases.data.catalogue import versions
 
 RUNNERS = ("v1", "v2")
 
-OURS = {"judge", "reasons"}
+OURS = {"soundness", "reasons"}
 """Fields of a release whose functions judge and explain what vLLM does; vLLM has none of the kind."""
 
 PER_TENSOR = {"reshape", "packed_placement", "fit_pages"}

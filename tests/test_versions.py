@@ -17,7 +17,7 @@ RANGES = {"kvinspect.linting.rules.kv108_two_head_ambiguity", "kvinspect.linting
 """Rules whose page says for which releases they are, as text that nothing reads."""
 
 PROBES = {
-    "kvinspect.engine.specs": "a document's spec whose class the release lacks is refused, which is the class itself",
+    "kvinspect.engine.document_specs": "a document's spec whose class the release lacks is refused, which is the class itself",
 }
 """Modules that may ask whether a release has a spec class, and why."""
 

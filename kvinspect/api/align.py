@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from kvinspect.api.ask import Origin, ask
 from kvinspect.api.on_device import device_for, made_on
 from kvinspect.document.checked import checked
-from kvinspect.engine.answer import AlignAnswer
+from kvinspect.engine.align_answer import AlignAnswer
 from kvinspect.engine.captured import compare
 from kvinspect.question.question import Question, placed
 

@@ -8,7 +8,7 @@ from typing import Any
 from kvinspect.api.align import captured
 from kvinspect.api.ask import Origin, ask
 from kvinspect.document.checked import checked
-from kvinspect.engine.beside import Beside, Difference, differences
+from kvinspect.engine.catalogue_comparison import CatalogueComparison, Difference, differences
 from kvinspect.engine.doctor import DoctorAnswer
 from kvinspect.question.documents import load
 from kvinspect.question.question import Question
@@ -25,7 +25,7 @@ def doctor(document: Origin, *, engine: str | None = None) -> DoctorAnswer:
     return DoctorAnswer(asked.document, captured(asked), asked.cg_support)
 
 
-def with_installed(document: Origin) -> Beside:
+def with_installed(document: Origin) -> CatalogueComparison:
     """Compare a document's answers under the shipped catalogue with those under the installed vLLM's own classes.
 
     Asked are the classes of backends and specs; the steps between them are kvinspect's in both answers. Raises
@@ -39,7 +39,7 @@ def with_installed(document: Origin) -> Beside:
     both = list(zip(_answers(ours), _answers(theirs), strict=True))
     rows = [Difference(name, *row) for (name, mine), (_, its) in both for row in differences(mine, its)]
     live, commands = theirs.setting, tuple(name for (name, _), _ in both)
-    return Beside(loaded.source.name, live.engine, lookup.number(live.release), commands, tuple(rows))
+    return CatalogueComparison(loaded.source.name, live.engine, lookup.number(live.release), commands, tuple(rows))
 
 
 def _answers(asked: Question) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -7,10 +7,10 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 from kvinspect.device.choose import Choice, UnknownDevice, choose
-from kvinspect.engine.answer import AlignAnswer, DeviceAnswer, LayerAnswer, ReadBack
+from kvinspect.engine.align_answer import AlignAnswer, DeviceAnswer, LayerAnswer, ReadBack
+from kvinspect.engine.conflict import Pattern, first_meeting, pattern
 from kvinspect.engine.overlay import conflicts, views_of
 from kvinspect.engine.reshape import LayerView
-from kvinspect.engine.soundness import Pattern, first_meeting, pattern
 
 if TYPE_CHECKING:
     from kvinspect.device.allocate import Materialised

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from kvinspect.capture.specs import if_there, plain, spec_entry
+from kvinspect.capture.spec_entries import if_there, plain, spec_entry
 
 REGISTRY = "vllm.v1.attention.backends.registry"
 ASKED = {"num_blocks": 1009, "head_size": 128 * 17, "block_size": 16 * 7, "num_kv_heads": 13}

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from kvinspect.capture import backends, settings
-from kvinspect.capture.specs import if_there, plain, spec_entry
+from kvinspect.capture.spec_entries import if_there, plain, spec_entry
 from kvinspect.capture.tensors import Storages, captured_layers
 from kvinspect.capture.write import Rank
 from kvinspect.version import __version__

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from kvinspect.capture.specs import plain
+from kvinspect.capture.spec_entries import plain
 
 Read = Callable[[Any], Any]
 

@@ -15,7 +15,7 @@ from kvinspect.cli.serve_words import unmarked
 
 if TYPE_CHECKING:
     from kvinspect.document.document import Document
-    from kvinspect.engine.answer import AlignAnswer
+    from kvinspect.engine.align_answer import AlignAnswer
     from kvinspect.question.model import ModelQuestion
     from kvinspect.question.question import Question
 

@@ -75,7 +75,7 @@ def _beside(files: list[str], how: Format, output: str | None, color: Color) -> 
     """The documents under the shipped catalogue and under what the installed vLLM answers."""
     from kvinspect.api.doctor import with_installed
     from kvinspect.document.problem import DocumentError
-    from kvinspect.report.beside import page
+    from kvinspect.report.catalogue_comparison import page
 
     answers, codes = [], []
     for name in files:

@@ -16,7 +16,7 @@ from kvinspect.document.numbers import counted
 from kvinspect.output.safe import Syntax, safe
 
 if TYPE_CHECKING:
-    from kvinspect.engine.answer import AlignAnswer, TensorAnswer
+    from kvinspect.engine.align_answer import AlignAnswer, TensorAnswer
     from kvinspect.question.model import ModelQuestion
 
 EXAMPLES = """\b
@@ -112,7 +112,7 @@ def _of_model(asked: ModelQuestion) -> AlignAnswer:
 
 def _chosen(answer: AlignAnswer, allocation: int | None) -> TensorAnswer:
     """The tensor that was asked for, else the one whose decision is the worst, unsound ones first."""
-    from kvinspect.engine.answer import WORST_LAST
+    from kvinspect.engine.align_answer import WORST_LAST
 
     if allocation is None:
         return max(answer.tensors, key=lambda t: (t.sound is False, WORST_LAST.index(t.decision), -t.id))

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from kvinspect.compare.layers import DIFFERENT, MOVED, SAME, UNKNOWN, Outcome
-from kvinspect.engine.answer import SCHEMA_VERSION, Setting, refusal_dict
+from kvinspect.engine.align_answer import SCHEMA_VERSION, AnswerHeader, refusal_dict
 from kvinspect.engine.refusal import Refusal
 
 WORST_LAST = (SAME, MOVED, UNKNOWN, DIFFERENT)
@@ -46,8 +46,8 @@ class LayerDiff(NamedTuple):
 class DiffAnswer(NamedTuple):
     """Two KV caches, A and B, layer by layer."""
 
-    a: Setting
-    b: Setting
+    a: AnswerHeader
+    b: AnswerHeader
     layers: tuple[LayerDiff, ...] = ()
     only_in_a: tuple[str, ...] = ()
     only_in_b: tuple[str, ...] = ()

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from kvinspect.compare.contents import BlockContent, Subject, content_of
 from kvinspect.document.model import ParallelEntry
-from kvinspect.engine.answer import AlignAnswer, LayerAnswer
+from kvinspect.engine.align_answer import AlignAnswer, LayerAnswer
 from kvinspect.engine.chain import Stages
 from kvinspect.question.question import Question
 from kvinspect.specs.attention import AttentionSpec

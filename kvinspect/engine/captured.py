@@ -13,14 +13,14 @@ from kvinspect.document.captured import CapturedEntry, CapturedViewEntry
 from kvinspect.document.document import Document
 from kvinspect.document.numbers import counted
 from kvinspect.document.words import DTYPE_BYTES
-from kvinspect.engine.answer import AlignAnswer
-from kvinspect.engine.comparison import Comparison, Difference
+from kvinspect.engine.align_answer import AlignAnswer
+from kvinspect.engine.captured_comparison import CapturedComparison, Difference
 from kvinspect.engine.reshape import LayerView, Part
 
 NOTHING = "nothing"
 
 
-def compare(document: Document, answer: AlignAnswer) -> Comparison | None:
+def compare(document: Document, answer: AlignAnswer) -> CapturedComparison | None:
     """What a captured document's engine made otherwise than the answer says; None where nothing was captured.
 
     Under the rules of another release, or for another number of blocks, the two are not compared.
@@ -30,8 +30,8 @@ def compare(document: Document, answer: AlignAnswer) -> Comparison | None:
         return None
     why_not = _why_not(document, answer, captured)
     if why_not:
-        return Comparison(captured.vllm, why_not=why_not)
-    return Comparison(captured.vllm, len(captured.layers), tuple(_together(_differences(answer, captured))))
+        return CapturedComparison(captured.vllm, why_not=why_not)
+    return CapturedComparison(captured.vllm, len(captured.layers), tuple(_together(_differences(answer, captured))))
 
 
 def _why_not(document: Document, answer: AlignAnswer, captured: CapturedEntry) -> str:

@@ -9,13 +9,13 @@ from typing import Generic, TypeVar
 from kvinspect.document.document import Document
 from kvinspect.engine import encoder_only
 from kvinspect.engine.backends import Backends
+from kvinspect.engine.deployment_facts import DeploymentFacts
 from kvinspect.engine.groups import AttentionGroup, KVCacheGroup, attention_groups
 from kvinspect.engine.layout.layouts import Layout
 from kvinspect.engine.refusal import Refusal, Refused, stage
 from kvinspect.engine.release import EngineRelease, Given
-from kvinspect.engine.situation import Situation
 from kvinspect.engine.spec_groups import grouped, specs
-from kvinspect.engine.stages import Attention, Built, Groups, Judged, KernelBlocks, Specs, Tensors, Views
+from kvinspect.engine.stages import Attention, Built, Groups, KernelBlocks, Soundness, Specs, Tensors, Views
 
 T = TypeVar("T")
 
@@ -53,14 +53,14 @@ class Stages:
         """Of the stages that have been asked for."""
 
     @cached_property
-    def situation(self) -> Situation:
+    def deployment(self) -> DeploymentFacts:
         """The deployment as conditions ask for it."""
-        return self.given.situation
+        return self.given.deployment
 
     @cached_property
     def backends(self) -> Backends:
         """The backends of the release and of the document."""
-        return Backends(self.release.catalogue, self.document.model.backends, self.situation.facts())
+        return Backends(self.release.catalogue, self.document.model.backends, self.deployment.facts())
 
     @_Kept
     def specs(self) -> Specs:
@@ -117,11 +117,11 @@ class Stages:
         return self.release.views(self.given, self.built)
 
     @_Kept
-    def judged(self) -> Judged:
+    def soundness(self) -> Soundness:
         """The allocations, aligned where the release aligns, and proved."""
         views = self.views
         with stage("reshape"):
-            return self.release.judge(self.given, self.built, views)
+            return self.release.soundness(self.given, self.built, views)
 
     @property
     def groups(self) -> tuple[KVCacheGroup, ...]:

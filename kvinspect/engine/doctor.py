@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from kvinspect.document.captured import CapturedEntry, CapturedGraphsEntry
 from kvinspect.document.document import Document
-from kvinspect.engine.answer import SCHEMA_VERSION, AlignAnswer
-from kvinspect.engine.comparison import Difference
+from kvinspect.engine.align_answer import SCHEMA_VERSION, AlignAnswer
+from kvinspect.engine.captured_comparison import Difference
 from kvinspect.engine.cudagraph.answer import CGSupportAnswer
 from kvinspect.version import __version__
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from kvinspect.document.document import TENSORS, Tensor
 from kvinspect.document.numbers import counted
-from kvinspect.engine import explain, kernel_blocks
+from kvinspect.engine import kernel_blocks
 from kvinspect.engine.backends import Backend
 from kvinspect.engine.frozen import Frozen
 from kvinspect.engine.groups import KVCacheGroup
@@ -19,6 +19,7 @@ from kvinspect.engine.refusal import Refused, Unknown, stage
 from kvinspect.engine.release import EngineRelease, Given
 from kvinspect.engine.reshape import LayerView
 from kvinspect.engine.stages import Attention, Built, Groups, KernelBlocks, Tensors, Views
+from kvinspect.engine.wording import steps
 from kvinspect.provenance import vllm
 from kvinspect.specs.kinds import LayerSpec
 
@@ -86,7 +87,7 @@ def kernel_block_sizes_of_dense(attention: Attention, tensors: Tensors) -> Kerne
 def views(given: Given, built: Built) -> Views:
     """Return the view of every layer. Raises Refused."""
     with stage("allocate", "allocate_kv_cache"):
-        allocation = backing(built.tensors, given.situation.platform)
+        allocation = backing(built.tensors, given.deployment.platform)
         if allocation is None:
             return Views()
         viewer = Viewer(built.layout.standard, given.num_blocks, allocation)
@@ -111,7 +112,7 @@ def reasons(given: Given, built: Built) -> tuple[Reason, ...]:
     """Return the reasons of a cache whose groups have been built."""
     text = f"{built.layout.name}: {built.layout.why}"
     layout = Reason("layout", text, "resolve_kv_cache_layout, VLLM_KV_CACHE_LAYOUT")
-    return (layout, *explain.pages(given, built), *explain.kernel_blocks(given, built), _placement(given, built))
+    return (layout, *steps.pages(given, built), *steps.kernel_blocks(given, built), _placement(given, built))
 
 
 def _placement(given: Given, built: Built) -> Reason:

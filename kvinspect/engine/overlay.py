@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from kvinspect.document.limits import MAX_PROOFS
 from kvinspect.document.numbers import counted
-from kvinspect.engine.soundness import Conflict, Pattern, Size
+from kvinspect.engine.conflict import Conflict, Pattern, Size
 from kvinspect.geometry.disjoint import meeting, share, smallest_blocks
 from kvinspect.geometry.families import Family, families, hull, side_by_side
 from kvinspect.geometry.runs import BlockBytes, Intricate

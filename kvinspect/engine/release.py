@@ -12,13 +12,13 @@ from kvinspect.engine import blocks_first, placement, reshape
 from kvinspect.engine.backends import Backend
 from kvinspect.engine.cudagraph import capture
 from kvinspect.engine.cudagraph.start_up import StartUpRule
+from kvinspect.engine.deployment_facts import DeploymentFacts
 from kvinspect.engine.groups import KVCacheGroup
 from kvinspect.engine.layout.layouts import Layout
 from kvinspect.engine.mm_prefix.ranges import Span
 from kvinspect.engine.placement import Space
 from kvinspect.engine.reason import Reason
-from kvinspect.engine.situation import Situation
-from kvinspect.engine.stages import Attention, Built, Groups, Judged, KernelBlocks, Tensors, Views
+from kvinspect.engine.stages import Attention, Built, Groups, KernelBlocks, Soundness, Tensors, Views
 from kvinspect.releases.data import catalogue
 from kvinspect.specs.kinds import LayerSpec
 from kvinspect.specs.spec import UnpaddedPage
@@ -64,7 +64,7 @@ class EngineRelease:
     kernel_blocks: Callable[[Attention, Tensors], KernelBlocks]
     """Where the document does not say."""
     views: Callable[[Given, Built], Views]
-    judge: Callable[[Given, Built, Views], Judged]
+    soundness: Callable[[Given, Built, Views], Soundness]
     reasons: Callable[[Given, Built], tuple[Reason, ...]]
     captured: Callable[..., capture.Captured] = capture.captured
     """The graphs of a mode, at capture sizes and with the bounds of a batch."""
@@ -106,9 +106,9 @@ class Given(NamedTuple):
     num_blocks: int
 
     @property
-    def situation(self) -> Situation:
+    def deployment(self) -> DeploymentFacts:
         """The deployment as conditions ask for it."""
-        return Situation.of(self.document)
+        return DeploymentFacts.of(self.document)
 
     def page_size_bytes(self, spec: LayerSpec) -> int:
         """Bytes of a block of one layer."""

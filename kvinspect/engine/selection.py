@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from kvinspect.engine.conditions import Facts, choose
-from kvinspect.engine.situation import UNQUANTIZED, Situation
+from kvinspect.engine.deployment_facts import UNQUANTIZED, DeploymentFacts
 from kvinspect.specs.attention import AttentionSpec
 
 SELECTED_BY = ("use_mla", "use_sparse", "use_non_causal", "use_mm_prefix", "use_kv_connector", "head_size")
@@ -55,11 +55,11 @@ class Ask(NamedTuple):
         )
 
 
-def candidates(catalogue: Mapping[str, Any], situation: Situation, ask: Ask) -> list[str]:
+def candidates(catalogue: Mapping[str, Any], deployment: DeploymentFacts, ask: Ask) -> list[str]:
     """The backends that the platform tries, most preferred first. On ROCm as with AITER installed and switched on."""
     facts = {
-        **situation.facts(),
-        "num_attention_heads": situation.num_attention_heads,
+        **deployment.facts(),
+        "num_attention_heads": deployment.num_attention_heads,
         "quantized_kv_cache": ask.cache_dtype not in UNQUANTIZED,
         **{key: getattr(ask, key) for key in SELECTED_BY},
     }

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from kvinspect.engine.backends import Backends
+from kvinspect.engine.document_specs import group_spec
 from kvinspect.engine.frozen import Frozen
 from kvinspect.engine.groups import KVCacheGroup, LayerBackends, cache_groups
 from kvinspect.engine.refusal import stage
 from kvinspect.engine.release import EngineRelease, Given
-from kvinspect.engine.specs import group_spec
 from kvinspect.engine.stages import Groups, Specs
 from kvinspect.specs.attention import AttentionSpec
 from kvinspect.specs.kinds import LayerSpec

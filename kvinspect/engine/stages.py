@@ -1,6 +1,6 @@
 """The stages from specs to judgement, each a value that is made from the ones before it.
 
-`Specs → Groups → Layout → Tensors → Attention → KernelBlocks → Views → Judged`. None of them changes, all can be
+`Specs → Groups → Layout → Tensors → Attention → KernelBlocks → Views → Soundness`. None of them changes, all can be
 compared, hashed and pickled; which function makes one is what a release says (`release.py`), and `chain.py` asks them
 in the engine's order.
 """
@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from kvinspect.document.document import Tensor
-from kvinspect.engine.answer import TensorAnswer
+from kvinspect.engine.align_answer import TensorAnswer
 from kvinspect.engine.backends import Backend
 from kvinspect.engine.frozen import Frozen
 from kvinspect.engine.groups import AttentionGroup, KVCacheGroup, LayerBackend
@@ -79,7 +79,7 @@ class Views(NamedTuple):
     """K/V-first layers that are built page by page."""
 
 
-class Judged(NamedTuple):
+class Soundness(NamedTuple):
     """What the alignment made of the allocations of a cache, and whether each is sound."""
 
     kinds: tuple[tuple[TensorAnswer, ...], ...]

@@ -7,13 +7,13 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 from kvinspect.document.problem import Path
-from kvinspect.engine.answer import TensorAnswer
+from kvinspect.engine.align_answer import TensorAnswer
 from kvinspect.engine.chain import Stages
 from kvinspect.engine.cudagraph.decide import Decision, decide_in
 from kvinspect.engine.groups import AttentionGroup
 from kvinspect.engine.refusal import Refusal, Refused
 from kvinspect.engine.selection import Ask, Misfit, misfits_of
-from kvinspect.engine.stages import Judged
+from kvinspect.engine.stages import Soundness
 from kvinspect.question.question import Question
 from kvinspect.releases.release import Release
 from kvinspect.specs.attention import AttentionSpec
@@ -60,14 +60,14 @@ class Subject:
         return self.stages if self.has_cache and self._refused is None else None
 
     @cached_property
-    def judged(self) -> Judged | None:
+    def soundness(self) -> Soundness | None:
         """The allocations, aligned and proved, None where the engine refuses before."""
-        return None if self._views_refused or self.cache is None else self.cache.judged
+        return None if self._views_refused or self.cache is None else self.cache.soundness
 
     @cached_property
     def _views_refused(self) -> Refusal | None:
         cache = self.cache
-        return _stopped(lambda: cache.judged) if cache else None
+        return _stopped(lambda: cache.soundness) if cache else None
 
     @property
     def refusal(self) -> Refusal | None:
@@ -89,7 +89,7 @@ class Subject:
     @property
     def kinds(self) -> Sequence[Sequence[TensorAnswer]]:
         """The allocations, those alike together."""
-        return self.judged.kinds if self.judged else ()
+        return self.soundness.kinds if self.soundness else ()
 
     @property
     def attention(self) -> list[AttentionGroup]:
@@ -107,7 +107,7 @@ class Subject:
     def misfits(self) -> list[tuple[AttentionGroup, tuple[Misfit, ...]]]:
         """Attention groups with what of their layers a backend of the release does not take."""
         found = []
-        model, facts = self.document.model, self.stages.situation.facts() if self.has_cache else {}
+        model, facts = self.document.model, self.stages.deployment.facts() if self.has_cache else {}
         connected = model.kv_transfer_config.kv_connector is not None
         for group in (group for members in self.split for group in members):
             entry = self.release.catalogue["backends"].get(group.backend.name)

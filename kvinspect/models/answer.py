@@ -52,7 +52,7 @@ class SpecsAnswer(NamedTuple):
     def _backends(self, names: Iterable[str]) -> dict[str, Backend]:
         """Name → what a backend of the release, or one that a model's classes bring along, answers."""
         setting = self.setting
-        facts = setting.situation.facts()
+        facts = setting.deployment.facts()
         known = Backends(setting.release.catalogue, {}, facts)
         return {
             name: from_catalogue(name, INNER[name], facts) if name in INNER else known.named(name, ()) for name in names
@@ -96,7 +96,7 @@ class SpecsAnswer(NamedTuple):
                 "max_model_len": setting.max_model_len,
                 "original_max_model_len": arguments.max_model_len,
                 "num_attention_heads": max(1, setting.shape.heads // setting.ranks),
-                "num_key_value_heads": setting.situation.num_kv_heads,
+                "num_key_value_heads": setting.deployment.num_kv_heads,
             },
             "scheduler_config": {
                 "max_num_batched_tokens": batched,

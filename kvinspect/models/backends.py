@@ -38,7 +38,7 @@ class Chooser:
     def __init__(self, setting: Setting) -> None:
         self.setting = setting
         self.entries: Mapping[str, Any] = {**INNER, **setting.release.catalogue["backends"]}
-        self.facts: Facts = setting.situation.facts()
+        self.facts: Facts = setting.deployment.facts()
         self._chosen: dict[Any, Choice] = {}
         self._backends: dict[str, Backend] = {}
 
@@ -125,7 +125,7 @@ class Chooser:
                 raise stopped("attention_backend", f"{wanted} does not take {'; '.join(reasons)}")
             return Choice(wanted, "asked for")
         passed: list[PassedOver] = []
-        for name in candidates(self.setting.release.catalogue, self.setting.situation, ask):
+        for name in candidates(self.setting.release.catalogue, self.setting.deployment, ask):
             reasons = self._reasons(name, ask, extra)
             if not reasons:
                 return Choice(name, "first on the release's list that takes the layer", tuple(passed))
@@ -137,7 +137,7 @@ class Chooser:
         """The backend of a CPU, which is taken whatever the user names and without asking what it supports."""
         if self.setting.platform != "cpu" or ask.use_sparse:
             return None
-        found = candidates(self.setting.release.catalogue, self.setting.situation, ask)
+        found = candidates(self.setting.release.catalogue, self.setting.deployment, ask)
         return Choice(found[0], "the platform's own, which is taken without asking what it supports") if found else None
 
     def _place(self) -> str:

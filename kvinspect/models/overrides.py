@@ -38,7 +38,7 @@ def deepseek_v32(model: Model, setting: Setting) -> Setting:
 def deepseek_v4(model: Model, setting: Setting) -> Setting:
     """FlashMLA's rows, and FlashInfer's on devices of 12.x, have DeepSeek's own format, which is fp8."""
     entry = setting.release.catalogue["backends"].get(setting.attention_backend, {})
-    if choose(entry.get("unpacked_rows"), setting.situation.facts()):
+    if choose(entry.get("unpacked_rows"), setting.deployment.facts()):
         return setting
     own = setting.cache_dtype == "auto" and setting.rules.deepseek_v4_is_fp8
     if not own and not setting.cache_dtype.startswith("fp8"):

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from kvinspect.document.numbers import counted
 from kvinspect.engine.conditions import choose
-from kvinspect.engine.situation import Situation
+from kvinspect.engine.deployment_facts import DeploymentFacts
 from kvinspect.models.arguments import EngineArguments
 from kvinspect.models.config import Model
 from kvinspect.models.registry import Architecture
@@ -86,16 +86,16 @@ class Setting(NamedTuple):
 
     def own_backends(self, model: str, flash_attn_version: int | None = None) -> Sequence[str]:
         """The backends that a model's own code tries for its layers, most preferred first."""
-        facts = {**self.situation.facts(), "flash_attn_version": flash_attn_version}
+        facts = {**self.deployment.facts(), "flash_attn_version": flash_attn_version}
         found: Sequence[str] = choose(self.release.catalogue["model_selection"][model], facts)
         return found
 
     @property
-    def situation(self) -> Situation:
+    def deployment(self) -> DeploymentFacts:
         """The deployment as the catalogue's conditions ask for it; heads are those of one rank."""
         query = max(1, self.shape.heads // self.ranks)
         kv = 1 if self.shape.is_mla else max(1, self.shape.kv_heads // self.ranks)
-        return Situation(self.platform, self.capability, self.cache_dtype, query, kv)
+        return DeploymentFacts(self.platform, self.capability, self.cache_dtype, query, kv)
 
 
 def settle(

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from kvinspect.document.document import Tensor
 from kvinspect.document.words import SPEC_CLASSES
-from kvinspect.engine.answer import SCHEMA_VERSION, Setting, refusal_dict
+from kvinspect.engine.align_answer import SCHEMA_VERSION, AnswerHeader, refusal_dict
+from kvinspect.engine.document_specs import RENAMED, field_of
 from kvinspect.engine.groups import KVCacheGroup
 from kvinspect.engine.layout.layouts import Layout
 from kvinspect.engine.refusal import Refusal
-from kvinspect.engine.specs import RENAMED, field_of
 from kvinspect.planning.capacity import RequestCost
 from kvinspect.planning.deployment import Deployment
 from kvinspect.planning.grouping import Grouping
@@ -119,7 +119,7 @@ class Written(NamedTuple):
 class PlanAnswer(NamedTuple):
     """What a release's planner makes of the specs and the memory of a deployment."""
 
-    setting: Setting
+    setting: AnswerHeader
     deployment: Deployment
     release: PlannerRelease
     inputs: Inputs | None = None

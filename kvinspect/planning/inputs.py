@@ -9,10 +9,10 @@ from kvinspect.document.names import Expander
 from kvinspect.document.numbers import counted
 from kvinspect.document.problem import Path, Problem
 from kvinspect.engine.backends import Backend, Backends
+from kvinspect.engine.deployment_facts import DeploymentFacts
+from kvinspect.engine.document_specs import layer_spec
 from kvinspect.engine.refusal import Refused, stage
 from kvinspect.engine.release import EngineRelease
-from kvinspect.engine.situation import Situation
-from kvinspect.engine.specs import layer_spec
 from kvinspect.planning.deployment import Deployment
 from kvinspect.provenance import vllm
 from kvinspect.specs.attention import AttentionSpec
@@ -32,7 +32,7 @@ class Inputs(NamedTuple):
 def inputs_of(document: Document, release: EngineRelease) -> Inputs:
     """The planner's inputs. Raises Refused where the release does not take a spec, DocumentError for layers amiss."""
     model, names = document.model, Expander()
-    known = Backends(release.catalogue, model.backends, Situation.of(document).facts())
+    known = Backends(release.catalogue, model.backends, DeploymentFacts.of(document).facts())
     specs: dict[str, LayerSpec] = {}
     backends: dict[str, Backend] = {}
     for key, entry in (model.kv_cache_specs or {}).items():

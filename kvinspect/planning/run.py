@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from kvinspect.document.document import Document
 from kvinspect.document.problem import Path
-from kvinspect.engine.answer import Setting
+from kvinspect.engine.align_answer import AnswerHeader
 from kvinspect.engine.groups import KVCacheGroup
 from kvinspect.engine.refusal import Refused, stage
 from kvinspect.planning import backing
@@ -20,7 +20,7 @@ from kvinspect.planning.release import PlannerRelease
 from kvinspect.specs.kinds import Specs
 
 
-def plan_document(document: Document, release: PlannerRelease, setting: Setting) -> PlanAnswer:
+def plan_document(document: Document, release: PlannerRelease, setting: AnswerHeader) -> PlanAnswer:
     """What the release's planner makes of a document's specs and memory; a refusal of the engine's is an answer."""
     written = Written(document.source.value)
     answer = PlanAnswer(setting, release.deployment(document.model), release, written=written)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from kvinspect.document.problem import DocumentError, Problem, path_text
-from kvinspect.engine.answer import SCHEMA_VERSION, Setting
+from kvinspect.engine.align_answer import SCHEMA_VERSION, AnswerHeader
 from kvinspect.planning.answer import NotModelled, PlanAnswer
 from kvinspect.planning.axes import Axis
 
@@ -75,7 +75,7 @@ def _said(problem: Problem) -> str:
 class SweepAnswer(NamedTuple):
     """The points of a sweep, in the order of `points`."""
 
-    setting: Setting
+    setting: AnswerHeader
     axes: tuple[Axis, ...]
     points: tuple[Point, ...]
     not_modelled: tuple[NotModelled, ...] = ()

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kvinspect.document.document import Document
 from kvinspect.document.problem import DocumentError, Problem
-from kvinspect.engine.answer import AlignAnswer, Setting
+from kvinspect.engine.align_answer import AlignAnswer, AnswerHeader
+from kvinspect.engine.deployment_facts import DEFAULT_CAPABILITY
 from kvinspect.engine.refusal import Unknown
 from kvinspect.engine.runners import choose
-from kvinspect.engine.situation import DEFAULT_CAPABILITY
 from kvinspect.engine.unknown import unknown_names
 from kvinspect.geometry.runs import Intricate
 from kvinspect.releases import lookup
@@ -54,7 +54,7 @@ class Question:
     Answers raise DocumentError for what nobody knows, with its place in the document.
     """
 
-    def __init__(self, document: Document, release: Release, setting: Setting) -> None:
+    def __init__(self, document: Document, release: Release, setting: AnswerHeader) -> None:
         self._document, self.release, self.setting = document, release, setting
 
     @property
@@ -144,7 +144,7 @@ class Question:
     @cached_property
     def align(self) -> AlignAnswer:
         """The views of the cache and what the alignment decides; a planner's refusal comes before any."""
-        from kvinspect.engine.run import align_stages
+        from kvinspect.engine.align_document import align_stages
 
         if self.about is not self:
             return self.about.align
@@ -191,10 +191,10 @@ def placed(document: Document | Callable[[], Document] | None) -> Iterator[None]
         raise document.error(problem) from None
 
 
-def under(rules: Rules, document: Document) -> tuple[Release, Setting]:
+def under(rules: Rules, document: Document) -> tuple[Release, AnswerHeader]:
     """The release with the model runner that a document says, or that it picks for the model, and the setting."""
     model, runner = document.model, choose(document, lookup.number(rules.version))
-    return lookup.release(rules.version, runner.runner), Setting(
+    return lookup.release(rules.version, runner.runner), AnswerHeader(
         source=document.source.name,
         engine=rules.called,
         release=rules.version,

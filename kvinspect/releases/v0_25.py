@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from kvinspect.engine import across_layers, explain, judge, pages, per_tensor, placement, reshape
+from kvinspect.engine import across_layers, pages, per_tensor, per_tensor_soundness, placement, reshape
 from kvinspect.engine.backends import Backend
 from kvinspect.engine.cudagraph import capture
 from kvinspect.engine.cudagraph import start_up as configured
 from kvinspect.engine.mm_prefix import ranges
+from kvinspect.engine.wording import steps
 from kvinspect.planning import (
     capacity,
     deployment,
@@ -60,8 +61,8 @@ RELEASE = Release(
     tensors=per_tensor.tensors,
     kernel_blocks=per_tensor.kernel_block_sizes,
     views=per_tensor.views,
-    judge=judge.per_tensor,
-    reasons=explain.per_tensor,
+    soundness=per_tensor_soundness.per_tensor,
+    reasons=steps.per_tensor,
     # CUDA graphs, and who sees whom in a prompt with images.
     encoder_groups_narrow=False,
     capture_limit=capture.limit_of_all,

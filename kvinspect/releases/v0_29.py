@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kvinspect.engine import one_buffer
 from kvinspect.engine.cudagraph import capture
-from kvinspect.engine.layout import judged, placement
+from kvinspect.engine.layout import placement, soundness
 from kvinspect.planning import capacity, latents, memory, requests, unify
 from kvinspect.releases import v0_28
 from kvinspect.specs import mamba
@@ -22,7 +22,7 @@ RELEASE = _BEFORE.but(
     bytes_per_block=placement.bytes_by_page,
     tensors=one_buffer.tensors,
     views=one_buffer.views,
-    judge=judged.judge,
+    soundness=soundness.soundness_of,
     reasons=one_buffer.reasons,
     decode_sizes=capture.decodes_of_several_tokens,
     merging=MergeRules(_COMPARED, _COMPARED, latent_has_v=False),

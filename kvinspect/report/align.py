@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 from kvinspect.document.fold import fold_names
 from kvinspect.document.numbers import counted
-from kvinspect.engine.answer import AlignAnswer, LayerAnswer, TensorAnswer
+from kvinspect.engine.align_answer import AlignAnswer, LayerAnswer, TensorAnswer
 from kvinspect.engine.axes import sizes
-from kvinspect.engine.verdict import sentence
+from kvinspect.engine.wording.soundness import sentence
 from kvinspect.report.captured import beside_captured
 from kvinspect.report.fold import fold_indices, human_bytes, title_of
 from kvinspect.report.page import (

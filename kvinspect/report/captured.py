@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from kvinspect.engine.comparison import Comparison
+from kvinspect.engine.captured_comparison import CapturedComparison
 from kvinspect.report.page import Block, Item, Paragraph, Span, spans
 
 
-def beside_captured(found: Comparison | None) -> list[Block]:
+def beside_captured(found: CapturedComparison | None) -> list[Block]:
     """Whether the engine made what was computed, and each difference; nothing where nothing was captured."""
     if found is None:
         return []

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from kvinspect.engine.answer import SCHEMA_VERSION
+from kvinspect.engine.align_answer import SCHEMA_VERSION
 from kvinspect.output.safe import holds_command
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from kvinspect.compare.answer import Changes, DiffAnswer, LayerDiff
 from kvinspect.document.fold import fold_names
 from kvinspect.document.numbers import counted
-from kvinspect.engine.answer import Setting
+from kvinspect.engine.align_answer import AnswerHeader
 from kvinspect.report.fold import title_of
 from kvinspect.report.page import (
     Block,
@@ -71,7 +71,7 @@ def page(answer: DiffAnswer, all_layers: bool = False) -> Page:
     return Page((*blocks, *_lost(answer)))
 
 
-def _side(name: str, setting: Setting) -> Spans:
+def _side(name: str, setting: AnswerHeader) -> Spans:
     facts = [
         f"vLLM {setting.engine}",
         setting.platform,

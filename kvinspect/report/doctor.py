@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kvinspect.document.fold import fold_names
-from kvinspect.engine.answer import AlignAnswer, LayerAnswer
+from kvinspect.engine.align_answer import AlignAnswer, LayerAnswer
 from kvinspect.engine.doctor import DoctorAnswer, HereAnswer
-from kvinspect.engine.verdict import sentence
+from kvinspect.engine.wording.soundness import sentence
 from kvinspect.report.captured import beside_captured
 from kvinspect.report.page import Block, Column, Heading, Item, Page, Paragraph, Span, Table, cell, columns, spans
 

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 import kvinspect
 from conftest import ROOT
-from kvinspect.capture import backends, plugin, specs, tensors
+from kvinspect.capture import backends, plugin, spec_entries, tensors
 from kvinspect.capture.write import Rank, file_for, write
 
 torch = pytest.importorskip("torch")
@@ -356,16 +356,16 @@ def test_specs_by_kind():
     mamba = fake.MambaSpec(
         256, ((3, 8), (4, 4)), (torch.bfloat16, torch.float32), page_size_padded=512, mamba_type=word
     )
-    assert specs.spec_entry(mamba) == {
+    assert spec_entries.spec_entry(mamba) == {
         "kind": "mamba", "block_size": 256, "shapes": [[3, 8], [4, 4]], "dtypes": ["bfloat16", "float32"],
         "page_size_padded": 512, "mamba_type": "NONE",
     }  # fmt: skip
     full = fake.FullAttentionSpec(16, 2, 8, torch.float16, head_size_v=4, sliding_window=32)
     mine = type("MySpec", (fake.FullAttentionSpec,), {})(16, 1, 8, torch.uint8)
-    assert specs.plain([type("MultipleOf", (), {"base": 64})(), Fraction(1, 2)]) == ["64n", "1/2"]
+    assert spec_entries.plain([type("MultipleOf", (), {"base": 64})(), Fraction(1, 2)]) == ["64n", "1/2"]
     with pytest.raises(TypeError):
-        specs.plain(SimpleNamespace(path="/home/someone"))
-    uniform = specs.spec_entry(fake.UniformTypeKVCacheSpecs(16, {"a": full, "b": mine}))
+        spec_entries.plain(SimpleNamespace(path="/home/someone"))
+    uniform = spec_entries.spec_entry(fake.UniformTypeKVCacheSpecs(16, {"a": full, "b": mine}))
     assert uniform["kind"] == "uniform_type"
     assert uniform["kv_cache_specs"]["a"]["head_size_v"] == 4
     assert uniform["kv_cache_specs"]["b"] == {
@@ -376,7 +376,7 @@ def test_specs_by_kind():
         "dtype": "uint8",
     }
     with pytest.raises(LookupError, match="CircularBuffer"):
-        specs.spec_entry(type("CircularBuffer", (), {})())
+        spec_entries.spec_entry(type("CircularBuffer", (), {})())
 
 
 @given(st.sets(st.sampled_from(list(backends.ASKED))), st.integers(1, 6))

@@ -235,7 +235,7 @@ def test_a_broken_pipe_is_no_traceback(run):
 def test_an_internal_error_is_one_line_that_says_how_to_report_it(run, tmp_path):
     sabotage = tmp_path / "sitecustomize.py"
     sabotage.write_text(
-        "import kvinspect.engine.run as r\ndef boom(*a): raise RuntimeError('boom\\x1b')\nr.align_stages = boom\n"
+        "import kvinspect.engine.align_document as r\ndef boom(*a): raise RuntimeError('boom\\x1b')\nr.align_stages = boom\n"
     )
     environment = {"PYTHONPATH": f"{tmp_path}:{ROOT}"}
     done = run("align", WHISPER, env=environment)

@@ -59,7 +59,7 @@ def test_specs_of_a_uniform_group_are_found_by_layer_without_going_through_them_
     assert specs._replace(specs=()).by_layer == {}
 
 
-STAGES = ("specs", "grouped", "layout", "tensors", "attention", "kernel_blocks", "views", "judged")
+STAGES = ("specs", "grouped", "layout", "tensors", "attention", "kernel_blocks", "views", "soundness")
 
 
 def stages(path, engine):

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 from kvinspect.document.document import Document, LayerUse
 from kvinspect.document.numbers import counted
-from kvinspect.engine.answer import Setting
+from kvinspect.engine.align_answer import AnswerHeader
+from kvinspect.engine.align_document import align_document
 from kvinspect.engine.chain import Stages
 from kvinspect.engine.cudagraph.decide import Decision, GroupLevel, decide
 from kvinspect.engine.cudagraph.mode import CUDAGraphMode
@@ -16,7 +17,6 @@ from kvinspect.engine.cudagraph.running import running
 from kvinspect.engine.cudagraph.support import AttentionCGSupport
 from kvinspect.engine.refusal import Refused
 from kvinspect.engine.release import EngineRelease
-from kvinspect.engine.run import align_document
 from kvinspect.engine.selection import Ask, candidates, misfits_of
 from kvinspect.specs.attention import AttentionSpec
 
@@ -53,7 +53,7 @@ class Asked(NamedTuple):
 
     document: Document
     release: EngineRelease
-    setting: Setting
+    setting: AnswerHeader
     decision: Decision
     cache: Stages
 
@@ -103,7 +103,7 @@ def _other_backends(asked: Asked) -> Iterator[Change]:
     if not inside or len(inside) < len(culprits) or not all(isinstance(g.spec, AttentionSpec) for g in inside):
         return
     proposed = 0
-    for name in candidates(asked.release.catalogue, cache.situation, _ask(inside[0], cache)):
+    for name in candidates(asked.release.catalogue, cache.deployment, _ask(inside[0], cache)):
         if any(name == group.backend or not _fits(name, group, cache) for group in inside):
             continue
         change = _with_backend(asked.document, name, inside)
@@ -126,14 +126,14 @@ def _ask(group: GroupLevel, cache: Stages) -> Ask:
 
 def _takes(group: GroupLevel, cache: Stages) -> str:
     """What a backend was asked about, in words."""
-    ask, situation = _ask(group, cache), cache.situation
-    device = " ".join(filter(None, (situation.platform, situation.capability)))
+    ask, deployment = _ask(group, cache), cache.deployment
+    device = " ".join(filter(None, (deployment.platform, deployment.capability)))
     return f"heads of {ask.head_size}, {ask.dtype}, cache dtype {ask.cache_dtype}, blocks of {ask.block_size}, {device}"
 
 
 def _fits(name: str, group: GroupLevel, cache: Stages) -> bool:
     entry = cache.release.catalogue["backends"][name]
-    return not any(misfits_of(entry, _ask(group, cache), cache.situation.facts()))
+    return not any(misfits_of(entry, _ask(group, cache), cache.deployment.facts()))
 
 
 def _with_backend(document: Document, name: str, groups: list[GroupLevel]) -> Change:

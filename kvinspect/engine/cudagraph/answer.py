@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from kvinspect.engine.answer import SCHEMA_VERSION, Setting, refusal_dict
+from kvinspect.engine.align_answer import SCHEMA_VERSION, AnswerHeader, refusal_dict
 from kvinspect.engine.cudagraph.advice import Advice
 from kvinspect.engine.cudagraph.capture import Captured
 from kvinspect.engine.cudagraph.decide import Decision, GroupLevel
@@ -73,7 +73,7 @@ class Open(NamedTuple):
 class CGSupportAnswer(NamedTuple):
     """The answer of `cg-support`: the decision, or the refusal before it."""
 
-    setting: Setting
+    setting: AnswerHeader
     requested_mode: CUDAGraphMode
     decision: Decision | None = None
     refusal: Refusal | None = None

@@ -14,9 +14,9 @@ from kvinspect.engine.cudagraph.levels import Level, deployment_facts, level_of
 from kvinspect.engine.cudagraph.mode import CUDAGraphMode
 from kvinspect.engine.cudagraph.resolve import Request, Resolution, resolve
 from kvinspect.engine.cudagraph.support import AttentionCGSupportInfo
+from kvinspect.engine.document_specs import layer_spec
 from kvinspect.engine.refusal import stage
 from kvinspect.engine.release import EngineRelease
-from kvinspect.engine.specs import layer_spec
 from kvinspect.specs.attention import AttentionSpec
 from kvinspect.specs.kinds import LayerSpec
 

@@ -13,7 +13,7 @@ from kvinspect.engine.backends import Backend
 from kvinspect.engine.conditions import OPEN, Facts, Rule, holds, outcomes
 from kvinspect.engine.cudagraph.support import AttentionCGSupport
 from kvinspect.engine.cudagraph.wording import condition_words, failing_words
-from kvinspect.engine.situation import DEFAULT_CAPABILITY
+from kvinspect.engine.deployment_facts import DEFAULT_CAPABILITY
 from kvinspect.specs.attention import AttentionSpec
 from kvinspect.specs.kinds import LayerSpec
 

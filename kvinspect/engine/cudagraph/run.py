@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from kvinspect.document.document import Document
-from kvinspect.engine.answer import Setting
+from kvinspect.engine.align_answer import AnswerHeader
 from kvinspect.engine.chain import Stages
 from kvinspect.engine.conditions import OPEN
 from kvinspect.engine.cudagraph.advice import Asked, advise
@@ -22,12 +22,12 @@ from kvinspect.engine.refusal import Refused
 from kvinspect.engine.release import EngineRelease
 
 
-def cg_support_document(document: Document, release: EngineRelease, setting: Setting) -> CGSupportAnswer:
+def cg_support_document(document: Document, release: EngineRelease, setting: AnswerHeader) -> CGSupportAnswer:
     """What becomes of a document's CUDA graph mode. Raises Unknown for a name that nobody knows."""
     return cg_support_stages(Stages(document, release), setting)
 
 
-def cg_support_stages(cache: Stages, setting: Setting) -> CGSupportAnswer:
+def cg_support_stages(cache: Stages, setting: AnswerHeader) -> CGSupportAnswer:
     """What becomes of the CUDA graph mode of a cache, whose groups may have been built. Raises Unknown likewise."""
     document, release = cache.document, cache.release
     requested = requested_mode(document)
@@ -62,7 +62,7 @@ def _captured(release: EngineRelease, decision: Decision, cache: Stages) -> tupl
     if mode is None or mode is CUDAGraphMode.NONE:
         return start_up, None
     try:
-        limit = release.capture_limit(cache.situation.capability)
+        limit = release.capture_limit(cache.deployment.capability)
         sizes = capture_sizes(model.compilation_config, batches, limit, release.decode_sizes)
         return start_up, release.captured(mode, sizes, batches)
     except Refused as refused:

@@ -30,4 +30,4 @@ def running(decision: Decision, cache: Stages) -> Resolution:
 
 def _configured(cache: Stages) -> Configured:
     cross = any(group.first_spec.kind == "cross_attention" for group in cache.groups)
-    return Configured(cache.situation.platform, cache.document.model.compilation_config.mode, cross)
+    return Configured(cache.deployment.platform, cache.document.model.compilation_config.mode, cross)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from kvinspect.document.problem import nearest
-from kvinspect.engine.answer import SCHEMA_VERSION
+from kvinspect.engine.align_answer import SCHEMA_VERSION
 from kvinspect.engine.conditions import OPEN
 from kvinspect.engine.cudagraph.levels import Case, cases_of
 from kvinspect.engine.refusal import Unknown

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from kvinspect.document.problem import Problem, path_text
-from kvinspect.engine.answer import SCHEMA_VERSION, Setting
+from kvinspect.engine.align_answer import SCHEMA_VERSION, AnswerHeader
 from kvinspect.engine.mm_prefix.ranges import Range, Span
 
 
@@ -37,7 +37,7 @@ class RequestAnswer(NamedTuple):
 class MMPrefixAnswer(NamedTuple):
     """The answer of `mm-prefix`."""
 
-    setting: Setting
+    setting: AnswerHeader
     sliding_window: int | None
     requests: tuple[RequestAnswer, ...]
     findings: tuple[Problem, ...] = ()

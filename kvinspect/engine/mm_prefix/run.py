@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from kvinspect.document.document import Document
 from kvinspect.document.model import MultimodalEntry, RequestEntry
-from kvinspect.engine.answer import Setting
+from kvinspect.engine.align_answer import AnswerHeader
 from kvinspect.engine.mm_prefix.answer import MMPrefixAnswer, RequestAnswer
 from kvinspect.engine.mm_prefix.findings import findings
 from kvinspect.engine.mm_prefix.ranges import Span
 from kvinspect.engine.release import EngineRelease
 
 
-def mm_prefix_document(document: Document, release: EngineRelease, setting: Setting) -> MMPrefixAnswer:
+def mm_prefix_document(document: Document, release: EngineRelease, setting: AnswerHeader) -> MMPrefixAnswer:
     """The bidirectional ranges of a document's requests."""
     multimodal = document.model.multimodal or MultimodalEntry()
     by_name = {request.req_id: request for request in multimodal.requests}

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from kvinspect.document.fold import fold_names
 from kvinspect.document.problem import Path
-from kvinspect.engine.answer import TensorAnswer
+from kvinspect.engine.align_answer import TensorAnswer
 from kvinspect.engine.refusal import Refusal
 from kvinspect.linting.rule import Found
 from kvinspect.linting.subject import Subject
@@ -18,9 +18,9 @@ MODE: Path = ("compilation_config", "cudagraph_mode")
 def layers_with(subject: Subject, decision: str, layer_decision: str) -> Iterator[tuple[Path, list[str], TensorAnswer]]:
     """(entry, layers, an allocation) for layers with a decision of their own on allocations with a decision."""
     for kind in subject.kinds:
-        if kind[0].decision != decision or subject.judged is None:
+        if kind[0].decision != decision or subject.soundness is None:
             continue
-        said = subject.judged.decisions
+        said = subject.soundness.decisions
         layers = [layer for tensor in kind for layer in tensor.shared_by if said.get(layer) == layer_decision]
         for path, members in subject.by_entry(layers).items():
             yield path, members, kind[0]

@@ -14,7 +14,7 @@ def check(subject: Subject) -> Iterator[Found]:
     found = list(layers_with(subject, "refused", "refused"))
     for path, layers, tensor in found:
         yield Found(path, f"{folded(layers)}: {tensor.why}; give both groups backends of one layout", layers)
-    refusal = subject.judged.refusal if subject.judged else None
+    refusal = subject.soundness.refusal if subject.soundness else None
     if refusal and not found:
         yield Found(refusal.path or GROUPS, f"vLLM stops at start-up with {refusal.type}: {refusal.text}")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kvinspect.engine.verdict import collision
+from kvinspect.engine.wording.soundness import collision
 from kvinspect.linting.rule import ERROR, Found, Rule
 from kvinspect.linting.rules._shared import folded, layers_with
 from kvinspect.linting.subject import Subject

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kvinspect.document.numbers import counted
-from kvinspect.engine.soundness import Conflict
-from kvinspect.engine.verdict import collision
+from kvinspect.engine.conflict import Conflict
+from kvinspect.engine.wording.soundness import collision
 from kvinspect.linting.rule import ERROR, Found, Rule
 from kvinspect.linting.rules._shared import GROUPS
 from kvinspect.linting.subject import Subject
@@ -21,7 +21,7 @@ def check(subject: Subject) -> Iterator[Found]:
             alike = f" (and on {counted(len(kind) - 1, 'allocation')} alike)" if len(kind) > 1 else ""
             text = f"unsound, and the engine starts: {collision(found)}{alike}; {_remedy(found)}"
             yield Found(subject.entry(found.layers[0]), text, sorted(set(found.layers)))
-        elif subject.judged and tensor.num_blocks is not None and tensor.num_blocks < subject.document.num_blocks:
+        elif subject.soundness and tensor.num_blocks is not None and tensor.num_blocks < subject.document.num_blocks:
             given = subject.document.num_blocks
             held = counted(tensor.num_blocks, "block")
             text = f"the tensor holds {held} and {given} are given out; blocks past it have no bytes"

@@ -17,9 +17,9 @@ ALIGNMENT = 16
 
 def check(subject: Subject) -> Iterator[Found]:
     """Layers of backends that say that they load by TMA; vLLM's own mend such strides themselves (0.25 to 0.28)."""
-    if subject.cache is None or subject.judged is None or not _has_tma(subject):
+    if subject.cache is None or subject.soundness is None or not _has_tma(subject):
         return
-    views = subject.judged.views
+    views = subject.soundness.views
     for group in filter(lambda group: _loads_by_tma(subject, group), subject.attention):
         layers = [layer for layer in group.layer_names if layer in views and _bad_dim(views[layer])]
         if layers:
@@ -30,7 +30,7 @@ def check(subject: Subject) -> Iterator[Found]:
 
 
 def _has_tma(subject: Subject) -> bool:
-    capability = subject.cache.situation.capability if subject.cache else None
+    capability = subject.cache.deployment.capability if subject.cache else None
     platform = subject.document.model.platform
     return platform == "cuda" and capability is not None and int(capability.split(".")[0]) >= 9
 

@@ -95,7 +95,7 @@ def _encoder_group_in_front(subject: Subject) -> Fault | None:
     if encoder is None or not any(managed[encoder:]):
         return None
     last = next(group for group in reversed(subject.cache.groups) if group.layer_names) if subject.cache else None
-    viewed = subject.judged is not None and last is not None and last.layer_names[0] in subject.judged.views
+    viewed = subject.soundness is not None and last is not None and last.layer_names[0] in subject.soundness.views
     text = "behind an encoder-only group every group takes the kernel block size of the next, and the last gets no "
     return Fault((*GROUPS, encoder), text + ("size" if viewed else "view"))
 

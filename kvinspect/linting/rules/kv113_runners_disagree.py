@@ -12,7 +12,7 @@ from kvinspect.engine.encoder_only import KIND
 from kvinspect.engine.per_tensor import reshaper
 from kvinspect.engine.refusal import Refusal
 from kvinspect.engine.runners import choose, unfit
-from kvinspect.engine.verdict import collision
+from kvinspect.engine.wording.soundness import collision
 from kvinspect.linting.rule import WARNING, Found, Rule
 from kvinspect.linting.rules._shared import GROUPS
 from kvinspect.linting.subject import Subject
@@ -52,7 +52,7 @@ def check(subject: Subject) -> Iterator[Found]:
 
 def _alike(subject: Subject) -> bool:
     """Whether the cache has nothing that the runners treat differently, so that the other need not be asked."""
-    if subject.judged is None or subject.cache is None or asked_for(subject.document):
+    if subject.soundness is None or subject.cache is None or asked_for(subject.document):
         return False
     sizes, shaper = subject.cache.kernel_blocks, reshaper(subject.cache.given, subject.cache.built)
     return len(sizes) == len(subject.cache.groups) and all(
@@ -73,12 +73,12 @@ def outcome(subject: Subject) -> Outcome | None:
     early = subject.refusal
     if early:
         return _refused(early, early.path)
-    if subject.judged is None:
+    if subject.soundness is None:
         return None
-    if subject.judged.refusal:
-        moved = (layer for layer, said in subject.judged.decisions.items() if said == REFUSED)
+    if subject.soundness.refusal:
+        moved = (layer for layer, said in subject.soundness.decisions.items() if said == REFUSED)
         layer = next(moved, None)
-        return _refused(subject.judged.refusal, subject.entry(layer) if layer else subject.judged.refusal.path)
+        return _refused(subject.soundness.refusal, subject.entry(layer) if layer else subject.soundness.refusal.path)
     verdicts = {kind[0].sound for kind in subject.kinds}
     for kind in subject.kinds:
         found = kind[0].self_conflict or kind[0].conflict

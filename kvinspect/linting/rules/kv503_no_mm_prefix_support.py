@@ -14,7 +14,7 @@ def check(subject: Subject) -> Iterator[Found]:
     """Backends of a document with bidirectional spans whose class says that they have none."""
     if subject.cache is None or not attends_both_ways(subject):
         return
-    facts = subject.cache.situation.facts()
+    facts = subject.cache.deployment.facts()
     for group in subject.attention:
         entry = subject.release.catalogue["backends"].get(group.backend.name, {})
         if group.spec.is_attention and choose(entry.get("supports_mm_prefix"), facts) is False:

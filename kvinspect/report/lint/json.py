@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kvinspect.engine.answer import SCHEMA_VERSION
+from kvinspect.engine.align_answer import SCHEMA_VERSION
 from kvinspect.report.data import as_json
 from kvinspect.report.lint.report import LintReport
 

@@ -6,8 +6,8 @@ from bisect import bisect_left
 from collections.abc import Sequence
 
 from kvinspect.document.numbers import counted
-from kvinspect.engine.answer import AlignAnswer, TensorAnswer
-from kvinspect.engine.verdict import sentence
+from kvinspect.engine.align_answer import AlignAnswer, TensorAnswer
+from kvinspect.engine.wording.soundness import sentence
 from kvinspect.report.fold import title_of
 from kvinspect.report.map.scene import Scene, drawn, scene
 from kvinspect.report.map.terminal import needed_widths, picture

@@ -16,9 +16,9 @@ from typing import NamedTuple
 from kvinspect.document.fold import fold_names
 from kvinspect.document.limits import MAX_BARS
 from kvinspect.document.numbers import counted
-from kvinspect.engine.answer import AlignAnswer, LayerAnswer, TensorAnswer
+from kvinspect.engine.align_answer import AlignAnswer, LayerAnswer, TensorAnswer
+from kvinspect.engine.conflict import Conflict, pattern
 from kvinspect.engine.reshape import LayerView
-from kvinspect.engine.soundness import Conflict, pattern
 from kvinspect.geometry.runs import BlockBytes, block_bytes
 
 FEW = 3

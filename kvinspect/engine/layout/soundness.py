@@ -7,15 +7,15 @@ from collections.abc import Mapping
 from kvinspect.document.document import GROUPS, Tensor
 from kvinspect.document.numbers import counted
 from kvinspect.document.problem import Path
-from kvinspect.engine.answer import TensorAnswer
+from kvinspect.engine.align_answer import TensorAnswer
+from kvinspect.engine.conflict import Conflict, pattern, self_conflict
 from kvinspect.engine.frozen import Frozen
 from kvinspect.engine.overlay import conflicts, touching, views_of
 from kvinspect.engine.release import Given
-from kvinspect.engine.soundness import Conflict, pattern, self_conflict
-from kvinspect.engine.stages import Built, Judged, Views
+from kvinspect.engine.stages import Built, Soundness, Views
 
 
-def judge(given: Given, built: Built, views: Views) -> Judged:
+def soundness_of(given: Given, built: Built, views: Views) -> Soundness:
     """Return the tensors of a cache whose views have been built, judged together: all lie on the same bytes."""
     tensor_of = {layer: tensor.id for tensor in built.tensors for layer in tensor.shared_by}
     patterns = {layer: pattern(view, given.num_blocks) for layer, view in views.of.items()}
@@ -31,7 +31,7 @@ def judge(given: Given, built: Built, views: Views) -> Judged:
         where = _where(given, found.get(tensor.id), home)
         said = (decision, _why(built, tensor, decision))
         tensors.append(_answer(given.num_blocks, said, tensor, (found.get(tensor.id), own), where))
-    return Judged(tuple((tensor,) for tensor in tensors), views.of, Frozen(), None)
+    return Soundness(tuple((tensor,) for tensor in tensors), views.of, Frozen(), None)
 
 
 def _answer(

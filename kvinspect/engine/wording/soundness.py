@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from kvinspect.document.numbers import counted
-from kvinspect.engine.answer import TensorAnswer
-from kvinspect.engine.soundness import Conflict
+from kvinspect.engine.align_answer import TensorAnswer
+from kvinspect.engine.conflict import Conflict
 
 SLIPS = ("KeyError", "IndexError")
 """Exceptions that no check of the engine's raises on purpose."""

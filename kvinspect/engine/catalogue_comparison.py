@@ -18,7 +18,7 @@ class Difference(NamedTuple):
     installed: Any
 
 
-class Beside(NamedTuple):
+class CatalogueComparison(NamedTuple):
     """The differences of a document's answers; `engine` is the installed vLLM's version."""
 
     source: str

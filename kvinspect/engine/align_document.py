@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 from kvinspect.document.document import Document
-from kvinspect.engine import explain
-from kvinspect.engine.answer import AlignAnswer, LayerAnswer, Setting
+from kvinspect.engine.align_answer import AlignAnswer, AnswerHeader, LayerAnswer
 from kvinspect.engine.chain import Stages
 from kvinspect.engine.groups import KVCacheGroup
 from kvinspect.engine.reason import Reason
 from kvinspect.engine.refusal import Refused, stage
 from kvinspect.engine.release import EngineRelease
-from kvinspect.engine.stages import Built, Judged
+from kvinspect.engine.stages import Built, Soundness
+from kvinspect.engine.wording import steps
 
 
-def align_document(document: Document, release: EngineRelease, setting: Setting) -> AlignAnswer:
+def align_document(document: Document, release: EngineRelease, setting: AnswerHeader) -> AlignAnswer:
     """What the engine does with a document's KV cache. Raises Unknown for a name that nobody knows."""
     return align_stages(Stages(document, release, setting.num_blocks), setting)
 
 
-def align_stages(cache: Stages, setting: Setting) -> AlignAnswer:
+def align_stages(cache: Stages, setting: AnswerHeader) -> AlignAnswer:
     """What the engine does with a cache of which stages may have been made. Raises Unknown as `align_document`."""
     try:
         built = cache.built
         setting = setting._replace(kv_cache_layout=built.layout.name)
-        return _answer(cache, built, cache.judged, setting)
+        return _answer(cache, built, cache.soundness, setting)
     except Refused as refused:
         refusal = refused.refusal.placed(cache.document.where)
         if refusal.stage != "allocate":
@@ -31,22 +31,22 @@ def align_stages(cache: Stages, setting: Setting) -> AlignAnswer:
         return AlignAnswer(setting, (), (), cache.kernel_blocks, refusal, placed=cache.tensors)
 
 
-def _answer(cache: Stages, built: Built, judged: Judged, setting: Setting) -> AlignAnswer:
+def _answer(cache: Stages, built: Built, soundness: Soundness, setting: AnswerHeader) -> AlignAnswer:
     groups = built.attention.groups
     with stage("reshape"):
         layers = tuple(
-            _layer(cache, judged, group, layer) for group in groups for layer in (*group.layer_names, *group.sharing)
+            _layer(cache, soundness, group, layer) for group in groups for layer in (*group.layer_names, *group.sharing)
         )
     why = f"{setting.model_runner}: {setting.model_runner_why}"
-    reasons = (Reason("model runner", why, "use_v2_model_runner"), *explain.reasons(cache.given, built))
-    return AlignAnswer(setting, layers, judged.tensors, built.kernel_blocks, judged.refusal, reasons)
+    reasons = (Reason("model runner", why, "use_v2_model_runner"), *steps.reasons(cache.given, built))
+    return AlignAnswer(setting, layers, soundness.tensors, built.kernel_blocks, soundness.refusal, reasons)
 
 
-def _layer(cache: Stages, judged: Judged, group: KVCacheGroup, layer: str) -> LayerAnswer:
+def _layer(cache: Stages, soundness: Soundness, group: KVCacheGroup, layer: str) -> LayerAnswer:
     spec = group.spec_of(layer)
     target = cache.document.shared.get(layer, layer)
-    view, place = judged.views.get(target), cache.views.places.get(target)
-    decision = "alias" if layer != target else judged.decisions.get(layer, "unchanged")
+    view, place = soundness.views.get(target), cache.views.places.get(target)
+    decision = "alias" if layer != target else soundness.decisions.get(layer, "unchanged")
     return LayerAnswer(
         layer_name=layer,
         kv_cache_group_id=group.id,

@@ -7,16 +7,17 @@ from typing import NamedTuple
 
 from kvinspect.document.document import Tensor
 from kvinspect.document.problem import Path
-from kvinspect.engine import align, blocks_first, why
-from kvinspect.engine.answer import TensorAnswer
+from kvinspect.engine import align, blocks_first
+from kvinspect.engine.align_answer import TensorAnswer
+from kvinspect.engine.conflict import Conflict, pattern, self_conflict
 from kvinspect.engine.frozen import Frozen
 from kvinspect.engine.overlay import conflicts, views_of
 from kvinspect.engine.per_tensor import reshaper
 from kvinspect.engine.refusal import Refusal, Refused
 from kvinspect.engine.release import Given
 from kvinspect.engine.reshape import LayerView
-from kvinspect.engine.soundness import Conflict, pattern, self_conflict
-from kvinspect.engine.stages import Built, Judged, Views
+from kvinspect.engine.stages import Built, Soundness, Views
+from kvinspect.engine.wording import alignment
 from kvinspect.specs.attention import AttentionSpec
 
 
@@ -28,12 +29,12 @@ class Found(NamedTuple):
     of_itself: Conflict | None = None
 
 
-def per_tensor(given: Given, built: Built, views: Views) -> Judged:
+def per_tensor(given: Given, built: Built, views: Views) -> Soundness:
     """Return allocations of their own, each judged by itself, aligned first (0.25 to 0.28)."""
-    return _Judge(given, built, views).judged()
+    return _Soundness(given, built, views).soundness()
 
 
-class _Judge:
+class _Soundness:
     def __init__(self, given: Given, built: Built, views: Views) -> None:
         self.given, self.built, self.made, self.views = given, built, views, views.of
         self.shaper = reshaper(given, built, views.page_aligned)
@@ -46,7 +47,7 @@ class _Judge:
         """Filled by the alignment of all allocations, before any is proved: packed ones lie on the same bytes."""
         self.of_packed: dict[tuple[int, int], Found] = {}
 
-    def judged(self) -> Judged:
+    def soundness(self) -> Soundness:
         """The allocations with what the layout step does to them, alike ones decided once."""
         kinds = self._kinds()
         outcomes, first = self._aligned([members[0] for members in kinds])
@@ -58,7 +59,7 @@ class _Judge:
                 decisions.update((names[layer], said) for layer, said in outcome.decisions.items())
         pairs = zip(kinds, outcomes, strict=True)
         answers = tuple(tuple(_renamed(self._tensor(m[0], o), m)) for m, o in pairs)
-        return Judged(answers, Frozen(self.after), Frozen(decisions), first)
+        return Soundness(answers, Frozen(self.after), Frozen(decisions), first)
 
     def _kinds(self) -> list[list[Tensor]]:
         """Allocations together whose layers have the same views, groups and entries; a packed one is by itself."""
@@ -142,7 +143,7 @@ class _Judge:
             shared_by=tensor.shared_by,
             block_dims=dims,
             decision=decision,
-            why=why.tensor(tensor, decision, users, outcome, self.views, self._page_aligned(tensor)),
+            why=alignment.tensor(tensor, decision, users, outcome, self.views, self._page_aligned(tensor)),
             sound_before=before.conflict is None if before.known else None,
             conflict_before=before.conflict,
             sound=after.conflict is None if judged else None,

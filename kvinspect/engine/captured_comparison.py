@@ -26,7 +26,7 @@ class Difference(NamedTuple):
         return {**self._asdict(), "layer_names": list(self.layer_names)}
 
 
-class Comparison(NamedTuple):
+class CapturedComparison(NamedTuple):
     """A computed cache beside a captured one; `why_not` says why they were not compared."""
 
     vllm: str

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 
 from kvinspect.document.numbers import counted
-from kvinspect.engine.beside import Beside
+from kvinspect.engine.catalogue_comparison import CatalogueComparison
 from kvinspect.report.page import Column, Heading, Page, Paragraph, Span, Spans, Table, cell, columns, spans
 
 
-def page(answer: Beside) -> Page:
+def page(answer: CatalogueComparison) -> Page:
     """A row for each difference, or the word that there is none."""
     who = f"   vLLM {answer.engine} installed, beside the catalogue of {answer.release}"
     title, rows = Heading(spans(Span(answer.source, "strong"), who)), answer.differences

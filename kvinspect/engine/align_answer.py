@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 
 from kvinspect.document.document import Tensor
 from kvinspect.document.numbers import counted
-from kvinspect.engine.comparison import Comparison
+from kvinspect.engine.captured_comparison import CapturedComparison
+from kvinspect.engine.conflict import Conflict
 from kvinspect.engine.reason import Reason
 from kvinspect.engine.refusal import Refusal
 from kvinspect.engine.reshape import Allocation, LayerView, Part
-from kvinspect.engine.soundness import Conflict
 
 SCHEMA_VERSION = 1
 
@@ -192,7 +192,7 @@ class DeviceAnswer(NamedTuple):
         return {"name": self.device_name, "reason": self.reason, **made, "num_views": self.num_views, **verified}
 
 
-class Setting(NamedTuple):
+class AnswerHeader(NamedTuple):
     """What was asked, and under which rules it was answered."""
 
     source: str
@@ -216,14 +216,14 @@ class Setting(NamedTuple):
 class AlignAnswer(NamedTuple):
     """The answer of `align` for a document."""
 
-    setting: Setting
+    setting: AnswerHeader
     layers: tuple[LayerAnswer, ...] = ()
     tensors: tuple[TensorAnswer, ...] = ()
     kernel_block_sizes: tuple[int, ...] = ()
     refusal: Refusal | None = None
     reasons: tuple[Reason, ...] = ()
     device: DeviceAnswer = DeviceAnswer("none", "")
-    captured: Comparison | None = None
+    captured: CapturedComparison | None = None
     """What a running engine made of it, where the document was captured from one."""
     placed: tuple[Tensor, ...] = ()
     """Where the engine stops behind the placement: the tensors that it had placed."""

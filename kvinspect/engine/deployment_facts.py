@@ -12,7 +12,7 @@ DEFAULT_CAPABILITY = {"cuda": "9.0", "rocm": "9.4", "xpu": None, "cpu": None}
 """Compute capability where a document names none: Hopper, and gfx942."""
 
 
-class Situation(NamedTuple):
+class DeploymentFacts(NamedTuple):
     """Platform, device and heads. `capability` is `major.minor`, None where the platform has none."""
 
     platform: str
@@ -27,8 +27,8 @@ class Situation(NamedTuple):
     decode_context_parallel_size: int = 1
 
     @classmethod
-    def of(cls, document: Document) -> Situation:
-        """The situation of a document."""
+    def of(cls, document: Document) -> DeploymentFacts:
+        """The deployment of a document."""
         model = document.model
         specs = (*(group.spec for group in document.groups), *(model.kv_cache_specs or {}).values())
         written = [spec.num_kv_heads for spec in specs if spec.num_kv_heads]
