@@ -26,8 +26,12 @@ class LogAnswer(NamedTuple):
 
     @property
     def clean(self) -> bool:
-        """Whether the log says nothing that the plan does not."""
-        return all(row.agrees for row in self.rows) and (self.plan is None or self.plan.clean)
+        """Whether the engine of the log starts, and the log says nothing that the plan does not."""
+        return (
+            self.log.starts is not False
+            and all(row.agrees for row in self.rows)
+            and (self.plan is None or self.plan.clean)
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """The answer as JSON."""

@@ -51,6 +51,9 @@ MAX_LOG_BYTES = 8 * 1024 * 1024
 MAX_LOG_LINE = 4_000
 """Characters of a log's line that are looked at."""
 
+MAX_LOG_ERRORS = 1_000
+"""Lines of a log with an error of any kind that are looked at: the first of them tell why an engine does not start."""
+
 MAX_LOG_LINES = 10_000
 """Lines of a log with words that tell of the KV cache; a worker has a dozen of them."""
 

@@ -5,16 +5,21 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
-from itertools import chain
+from itertools import chain, islice
 from typing import Any, NamedTuple
 
-from kvinspect.document.limits import MAX_LOG_LINE, MAX_LOG_LINES
+from kvinspect.document.limits import MAX_LOG_ERRORS, MAX_LOG_LINE, MAX_LOG_LINES
 from kvinspect.document.problem import DocumentError, Problem
+from kvinspect.planning.start_up_errors import ANY_ERROR, STOPPED
 from kvinspect.planning.start_up_messages import COUNTS, DECIMALS, MESSAGES, Message
 
 Value = int | Decimal | str
 _COLOUR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _WORKER = re.compile(r"\((?P<worker>[A-Za-z]\w{0,60})(?: pid=\d{1,10})?\)")
+STARTS, STOPS = ("size", "concurrency"), ("too_small", "no_memory", STOPPED, ANY_ERROR)
+"""Kinds of lines: those of an engine that has its cache, and those of one that does not start; of the last kind some
+are survived.
+"""
 HALF_A_DIGIT = Decimal("0.005")
 """What a number with two decimals is rounded by at most."""
 
@@ -104,8 +109,10 @@ class StartUpLog(NamedTuple):
     @property
     def starts(self) -> bool | None:
         """Whether the engine got as far as its cache, None where the log does not tell."""
-        told = [line.kind for line in self.lines if line.kind in ("size", "concurrency", "too_small", "no_memory")]
-        return told[-1] in ("size", "concurrency") if told else None
+        begun = [index for index, line in enumerate(self.lines) if line.kind == "release"]
+        told = [line.kind for line in self.lines[begun[-1] if begun else 0 :] if line.kind in (*STARTS, *STOPS)]
+        stopped = told[-1:] and told[-1] in STOPS
+        return not (stopped or (begun and any(kind in STOPS[:-1] for kind in told))) if told else None
 
     @property
     def cudagraph_mode(self) -> str | None:
@@ -171,14 +178,29 @@ def read_start_up_log(text: str | Iterable[str], source: str = "the log") -> Sta
 
 def _numbered(text: str, source: str) -> tuple[LogLine, ...]:
     """What a text says, in the order of its lines."""
-    candidates = chain.from_iterable(_candidates(text, message) for message in MESSAGES)
+    candidates = chain.from_iterable(
+        islice(_candidates(text, message), MAX_LOG_ERRORS if message.kind == ANY_ERROR else None)
+        for message in MESSAGES
+    )
     said = [(start, line) for message, start, plain in _at_most(candidates, source) if (line := _line(plain, message))]
     number, counted, lines = 1, 0, []
     for start, line in sorted(said, key=lambda one: one[0]):
         number += text.count("\n", counted, start)
         counted = start
         lines.append(line._replace(number=number))
-    return tuple(lines)
+    return tuple(_while_starting(lines))
+
+
+def _while_starting(lines: Iterable[LogLine]) -> Iterator[LogLine]:
+    """The lines without errors that a running server prints, and without those that another line explains."""
+    serving, explained = False, set[int]()
+    for line in lines:
+        serving = line.kind == "serving" or (serving and line.kind != "release")
+        if line.kind != ANY_ERROR:
+            explained.add(line.number)
+            yield line
+        elif not serving and line.number not in explained:
+            yield line
 
 
 Candidate = tuple[Message, int, str]

@@ -10,7 +10,11 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-COUNTS = ("tokens", "length", "blocks", "layers", "from", "to", "estimate", "graphs")
+from kvinspect.planning.start_up_errors import COUNT as _N
+from kvinspect.planning.start_up_errors import DECIMAL as _D
+from kvinspect.planning.start_up_errors import ERRORS, SERVING
+
+COUNTS = ("tokens", "length", "blocks", "layers", "from", "to", "estimate", "graphs", "seqs", "local", "remote")
 """Groups that hold a whole number, with or without commas."""
 
 DECIMALS = ("gib", "of_gib", "available", "percent", "times", "seconds", "fraction", "equivalent")
@@ -27,10 +31,6 @@ class Message(NamedTuple):
     meaning: str
 
 
-_N = r"(?:[0-9]{1,3}(?:,[0-9]{3}){1,5}|[0-9]{1,18})(?!,?[0-9])"
-"""A count, whose commas stand where the engine puts them, not cut short."""
-_D = r"[0-9]{1,12}(?:\.[0-9]{1,12})?"
-"""A decimal number."""
 _WORD = r"[\w.+-]{1,40}"
 _MODE, _NAME = r"(?:CUDAGraphMode\.)?", r"[A-Z_]{1,40}"
 _GRAPHS = rf"{_NAME}=[0-9]{{1,9}} \(largest=[0-9]{{1,9}}\)"
@@ -87,6 +87,12 @@ _FORMS: tuple[tuple[str, str, str, str], ...] = (
         rf"Add (?P<layers>{_N}) padding layers, may waste at most (?P<percent>{_D})%",
         "Groups have equally many layers, and one kind of layer does not fill its last group: {layers} places stay "
         "empty, {percent} % as many as it has layers.",
+    ),
+    (
+        "hybrid_manager_off",
+        "Turning off hybrid kv cache manager because",
+        r"Turning off hybrid kv cache manager because `?(?P<flag>--[\w-]{1,60})`? is set",
+        "The KV connector that {flag} names does not take groups of several kinds, so all layers are managed alike.",
     ),
     (
         "hybrid_manager_off",
@@ -218,5 +224,7 @@ _FORMS: tuple[tuple[str, str, str, str], ...] = (
         "CUDA graphs were captured: {seconds} seconds, {gib} GiB.",
     ),
 )
-MESSAGES = tuple(Message(kind, words, re.compile(pattern), meaning) for kind, words, pattern, meaning in _FORMS)
+MESSAGES = tuple(
+    Message(kind, words, re.compile(pattern), meaning) for kind, words, pattern, meaning in (*_FORMS, SERVING, *ERRORS)
+)
 """Every form; a line may have several, as the size and the concurrency of newer releases."""

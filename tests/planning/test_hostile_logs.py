@@ -93,7 +93,7 @@ def test_a_pattern_takes_time_by_the_length_of_a_line(message):
 def test_a_line_has_the_words_that_it_is_found_by(message):
     plain = re.sub(r"\\([^\w])", r"\1", message.pattern.pattern)
     assert message.words in plain or message.words.strip() in plain
-    assert len(message.words) >= 8
+    assert len(message.words) >= 8 or message.kind == "error", "of errors only the first thousand are looked at"
 
 
 @pytest.mark.parametrize(
