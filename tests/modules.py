@@ -24,8 +24,6 @@ class Import(NamedTuple):
     module: str
     late: bool
     """Whether a function imports it."""
-    types: bool
-    """Whether it is for the type checker alone."""
 
 
 @cache
@@ -34,25 +32,24 @@ def tree(module):
     return ast.parse(PATHS[module].read_text(encoding="utf-8"))
 
 
-def targets(module, late=True, types=True):
-    """The modules that a module imports, with those in functions and those for types."""
+def targets(module, late=True):
+    """The modules that a module imports, those for types among them, with those in functions."""
     for found in imports_in(tree(module)):
-        if (late or not found.late) and (types or not found.types):
+        if late or not found.late:
             yield found.module
 
 
-def imports_in(node, late=False, types=False):
+def imports_in(node, late=False):
     """Every import below a node; a name that is a module of its package stands for that module."""
     late = late or isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
     if isinstance(node, ast.Import):
-        yield from (Import(alias.name, late, types) for alias in node.names)
+        yield from (Import(alias.name, late) for alias in node.names)
     elif isinstance(node, ast.ImportFrom):
         assert not node.level, "imports are absolute"
         for alias in node.names:
             inner = f"{node.module}.{alias.name}"
-            yield Import(inner if inner in PATHS else node.module, late, types)
-    for name, value in ast.iter_fields(node):
-        of_types = types or (name == "body" and isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test))
+            yield Import(inner if inner in PATHS else node.module, late)
+    for _, value in ast.iter_fields(node):
         for child in value if isinstance(value, list) else [value]:
             if isinstance(child, ast.AST):
-                yield from imports_in(child, late, of_types)
+                yield from imports_in(child, late)

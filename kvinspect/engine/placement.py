@@ -15,7 +15,7 @@ from kvinspect.engine.groups import KVCacheGroup
 from kvinspect.engine.layout.layouts import Layout
 from kvinspect.engine.refusal import Refused
 from kvinspect.provenance import vllm
-from kvinspect.specs.spec import UnpaddedPage
+from kvinspect.specs.needs import UnpaddedPage
 
 Slots = tuple[int, list[tuple[int, list[str]]]]
 """(bytes of a block of the whole allocation, [(byte in the block, layers that begin there)])."""

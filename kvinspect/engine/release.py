@@ -21,7 +21,7 @@ from kvinspect.engine.reason import Reason
 from kvinspect.engine.stages import Attention, Built, Groups, KernelBlocks, Soundness, Tensors, Views
 from kvinspect.releases.data import catalogue
 from kvinspect.specs.kinds import LayerSpec
-from kvinspect.specs.spec import UnpaddedPage
+from kvinspect.specs.needs import UnpaddedPage
 
 
 @dataclass(frozen=True, eq=False, slots=True, kw_only=True)

@@ -21,7 +21,7 @@ from kvinspect.provenance import vllm
 from kvinspect.specs.attention import AttentionSpec
 from kvinspect.specs.kinds import LayerSpec
 from kvinspect.specs.mamba import MambaSpec
-from kvinspect.specs.spec import UnpaddedPage
+from kvinspect.specs.needs import UnpaddedPage
 
 Shape = tuple[int, ...]
 

@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING, Any
 from kvinspect.models.hybrid_completions import HYBRIDS
 
 if TYPE_CHECKING:
-    from kvinspect.models.fields import Fields
+    from kvinspect.models.readers import Readers
 
-Rule = Callable[["Fields"], Any]
+Rule = Callable[["Readers"], Any]
 
 SLIDING, FULL, CHUNKED = "sliding_attention", "full_attention", "chunked_attention"
 
 
-def _pattern(is_sliding: Callable[[Fields, int], Any]) -> Rule:
+def _pattern(is_sliding: Callable[[Readers, int], Any]) -> Rule:
     """`layer_types` as written, else by a question about each layer."""
 
-    def rule(fields: Fields) -> Sequence[str]:
+    def rule(fields: Readers) -> Sequence[str]:
         if "layer_types" in fields:
             return fields.words("layer_types")
         return [SLIDING if is_sliding(fields, i) else FULL for i in range(fields.layers)]
@@ -35,7 +35,7 @@ def _every(period: int, name: str | None = "sliding_window_pattern") -> Rule:
     return _pattern(lambda fields, i: (i + 1) % (fields.count(name, period) if name else period))
 
 
-def _window(fields: Fields) -> int | None:
+def _window(fields: Readers) -> int | None:
     return fields.maybe_tokens("sliding_window", least=0)
 
 
@@ -44,36 +44,36 @@ def _half(window: int | None) -> int | None:
     return None if window is None else window // 2 + 1
 
 
-def _gemma3_window(fields: Fields) -> int | None:
+def _gemma3_window(fields: Readers) -> int | None:
     return _half(_window(fields)) if fields.flag("use_bidirectional_attention") else _window(fields)
 
 
-def _gemma4_window(fields: Fields) -> int | None:
+def _gemma4_window(fields: Readers) -> int | None:
     return _half(_window(fields)) if fields.is_word("use_bidirectional_attention", "all") else _window(fields)
 
 
-def _if_used(fields: Fields) -> int | None:
+def _if_used(fields: Readers) -> int | None:
     """A window that counts only where `use_sliding_window` says so."""
     return _window(fields) if fields.flag("use_sliding_window") else None
 
 
-def _after_full(fields: Fields, i: int) -> bool:
+def _after_full(fields: Readers, i: int) -> bool:
     """Qwen's layers from `max_window_layers` on."""
     return _if_used(fields) is not None and i >= fields.count("max_window_layers", 0, least=0)
 
 
-def _qwen2_moe(fields: Fields, i: int) -> bool:
+def _qwen2_moe(fields: Readers, i: int) -> bool:
     used = (i + 1) % 2 and fields.flag("use_sliding_window")
     return bool(used and i < fields.count("max_window_layers", fields.layers, least=0))
 
 
-def _gemma4_types(fields: Fields) -> Sequence[str]:
+def _gemma4_types(fields: Readers) -> Sequence[str]:
     """The last layer sees everything, whatever the pattern."""
     kinds = _every(6, None)(fields)
     return [*kinds[:-1], FULL] if kinds else kinds
 
 
-def _exaone4(fields: Fields, i: int) -> bool:
+def _exaone4(fields: Readers, i: int) -> bool:
     """A number, or one letter a layer in turn: L is local."""
     name = "sliding_window_pattern"
     if "sliding_window" not in fields or name not in fields:
@@ -85,27 +85,27 @@ def _exaone4(fields: Fields, i: int) -> bool:
     return period > 0 and (i + 1) % period != 0
 
 
-def _no_rope(fields: Fields) -> Sequence[int]:
+def _no_rope(fields: Readers) -> Sequence[int]:
     written = fields.counts("no_rope_layers", fields.layers)
     interval = fields.count("no_rope_layer_interval", 4)
     return written or [int((i + 1) % interval != 0) for i in range(fields.layers)]
 
 
-def _llama4_types(fields: Fields) -> Sequence[str]:
+def _llama4_types(fields: Readers) -> Sequence[str]:
     if "layer_types" in fields:
         return fields.words("layer_types")
     chunked = "attention_chunk_size" in fields
     return [CHUNKED if rope and chunked else FULL for rope in _no_rope(fields)]
 
 
-def _smollm3_types(fields: Fields) -> Sequence[str]:
+def _smollm3_types(fields: Readers) -> Sequence[str]:
     if "layer_types" in fields:
         return fields.words("layer_types")
     used = _if_used(fields) is not None
     return [SLIDING if used and not rope else FULL for rope in _no_rope(fields)]
 
 
-def _cohere2_moe_types(fields: Fields) -> Sequence[str]:
+def _cohere2_moe_types(fields: Readers) -> Sequence[str]:
     if "layer_types" in fields:
         return fields.words("layer_types")
     dense = min(fields.count("first_k_dense_replace", 0, least=0), fields.layers)
@@ -115,18 +115,18 @@ def _cohere2_moe_types(fields: Fields) -> Sequence[str]:
     return first + [SLIDING if (i + 1) % period else FULL for i in range(fields.layers - dense)]
 
 
-def _dory(fields: Fields) -> Sequence[str]:
+def _dory(fields: Readers) -> Sequence[str]:
     """Attention and an MLP by turns, the fourth attention of each four without a window."""
     if "layer_types" in fields:
         return fields.words("layer_types")
     return ["mlp" if i % 2 else FULL if i % 8 == 6 else SLIDING for i in range(fields.layers)]
 
 
-def _mimo_v2(fields: Fields, i: int) -> bool:
+def _mimo_v2(fields: Readers, i: int) -> bool:
     return i != 0 and (i + 1) % 6 != 0
 
 
-def _stack_depth(fields: Fields) -> int | None:
+def _stack_depth(fields: Readers) -> int | None:
     return fields.maybe_count("num_layers_per_stack", least=0) or fields.maybe_count("num_hidden_layers")
 
 

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any, NoReturn, Self
 
-from kvinspect.document.limits import MAX_LAYERS
 from kvinspect.document.problem import DocumentError, Path, Problem, shown
 from kvinspect.document.source import Source
 from kvinspect.models.completions import COMPLETIONS
@@ -119,37 +118,6 @@ class Fields(Readers):
     def _inner(self, name: str, value: Mapping[str, Any], index: int | None = None) -> Self:
         at = () if index is None else (index,)
         return type(self)(self._source, value, (*self.path, self._key(name), *at))
-
-    @property
-    def layers(self) -> int:
-        """`num_hidden_layers`."""
-        return self.count("num_hidden_layers", most=MAX_LAYERS)
-
-    @property
-    def hidden_size(self) -> int:
-        """`hidden_size`, in elements."""
-        return self.count("hidden_size")
-
-    @property
-    def heads(self) -> int:
-        """`num_attention_heads` of the whole model."""
-        return self.count("num_attention_heads")
-
-    @property
-    def kv_heads(self) -> int:
-        """`num_key_value_heads` of the whole model, where nobody says as many as query heads."""
-        return self.count("num_key_value_heads", self.heads)
-
-    @property
-    def head_dim(self) -> int:
-        """`head_dim` in elements, else the hidden size shared out to the heads."""
-        return self.maybe_count("head_dim") or self.shared_out()
-
-    def shared_out(self) -> int:
-        """The hidden size shared out to the heads. Raises DocumentError where less than an element is left."""
-        if self.hidden_size < self.heads:
-            self.fail("num_attention_heads", f"at most hidden_size ({self.hidden_size}) heads", self.heads)
-        return self.hidden_size // self.heads
 
     def layer_types(self) -> Sequence[str] | None:
         """`layer_types` as written, one word a layer, None where there are none."""

@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from kvinspect.models.fields import Fields
+    from kvinspect.models.readers import Readers
 
-Rule = Callable[["Fields"], Any]
+Rule = Callable[["Readers"], Any]
 
 FULL, LINEAR = "full_attention", "linear_attention"
 
@@ -30,13 +30,13 @@ def _lettered(words: Sequence[str]) -> str:
     return "".join(NEMOTRON_LETTERS.get(word, "?") for word in words)
 
 
-def _nemotron_pattern(fields: Fields) -> str:
+def _nemotron_pattern(fields: Readers) -> str:
     """A letter a layer: from words where there are any, else as written, else four layers of each kind."""
     words = fields.in_file.words("layers_block_type") or fields.in_file.words("layer_types")
     return _lettered(words) or fields.in_file.word("hybrid_override_pattern") or "ME*-"
 
 
-def _nemotron_draft(fields: Fields) -> str:
+def _nemotron_draft(fields: Readers) -> str:
     words = fields.in_file.words("mtp_layers_block_type")
     return _lettered(words) or fields.in_file.word("mtp_hybrid_override_pattern") or "*E"
 
@@ -49,7 +49,7 @@ def _first_of(*names: str, default: int) -> Rule:
 def _intervals(name: str | None = "full_attention_interval") -> Rule:
     """Full attention every fourth layer, or as often as a field says; linear attention else."""
 
-    def rule(fields: Fields) -> Sequence[str]:
+    def rule(fields: Readers) -> Sequence[str]:
         if "layer_types" in fields:
             return fields.words("layer_types")
         period = fields.count(name, 4) if name else 4
@@ -58,35 +58,35 @@ def _intervals(name: str | None = "full_attention_interval") -> Rule:
     return rule
 
 
-def _olmo_hybrid_types(fields: Fields) -> Sequence[str]:
+def _olmo_hybrid_types(fields: Readers) -> Sequence[str]:
     kinds = _intervals(None)(fields)
     return [*kinds[:-1], FULL] if kinds and FULL not in kinds else kinds
 
 
-def _olmo_hybrid_key(fields: Fields) -> int:
+def _olmo_hybrid_key(fields: Readers) -> int:
     written = fields.maybe_count("linear_key_head_dim", least=0)
     return written or int(0.75 * fields.hidden_size / fields.count("linear_num_key_heads"))
 
 
-def _olmo_hybrid_value(fields: Fields) -> int:
+def _olmo_hybrid_value(fields: Readers) -> int:
     return fields.maybe_count("linear_value_head_dim", least=0) or 2 * _olmo_hybrid_key(fields)
 
 
-def _lfm2_types(fields: Fields) -> Sequence[str]:
+def _lfm2_types(fields: Readers) -> Sequence[str]:
     if "layer_types" in fields:
         return fields.words("layer_types")
     attending = set(fields.counts("full_attn_idxs")) if "full_attn_idxs" in fields else None
     return [FULL if attending is None or i in attending else "conv" for i in range(fields.layers)]
 
 
-def _granite_types(fields: Fields) -> Sequence[str]:
+def _granite_types(fields: Readers) -> Sequence[str]:
     return fields.words("layer_types") or [LINEAR] * fields.layers
 
 
 def _state_head(inner: str | None = None) -> Rule:
     """`mamba_d_head`, `auto` standing for what a head of the mixer gets of `inner` or the expanded hidden size."""
 
-    def rule(fields: Fields) -> int:
+    def rule(fields: Readers) -> int:
         if "mamba_d_head" in fields and not fields.is_word("mamba_d_head", "auto"):
             return fields.count("mamba_d_head")
         size = fields.maybe_count(inner, least=0) if inner else None
@@ -95,20 +95,20 @@ def _state_head(inner: str | None = None) -> Rule:
     return rule
 
 
-def _inner_size(fields: Fields) -> int | None:
+def _inner_size(fields: Readers) -> int | None:
     """A Mamba 1 mixer's channels: as written, else what the hidden size expands to."""
     written = fields.in_file.maybe_count("intermediate_size")
     return written if written or "expand" not in fields else int(fields.number("expand", 1) * fields.hidden_size)
 
 
-def _longcat_layers(fields: Fields) -> int | None:
+def _longcat_layers(fields: Readers) -> int | None:
     """Layers of two attentions each; `num_hidden_layers`, where it is written instead, counts attentions."""
     if "num_layers" not in fields.in_file and "num_hidden_layers" in fields.in_file:
         return fields.in_file.repeats("num_hidden_layers") // 2
     return fields.maybe_count("num_layers")
 
 
-def _zamba2_length(fields: Fields) -> int | None:
+def _zamba2_length(fields: Readers) -> int | None:
     return 16384 if fields.flag("use_long_context") else fields.maybe_tokens("max_position_embeddings")
 
 

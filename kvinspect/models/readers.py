@@ -40,6 +40,42 @@ class Readers(ABC):
     ) -> NoReturn:
         """Raise a DocumentError for a field that cannot be used."""
 
+    @property
+    @abstractmethod
+    def in_file(self) -> Self:
+        """The same fields as the file has them, without other names and defaults."""
+
+    @property
+    def layers(self) -> int:
+        """`num_hidden_layers`."""
+        return self.count("num_hidden_layers", most=MAX_LAYERS)
+
+    @property
+    def hidden_size(self) -> int:
+        """`hidden_size`, in elements."""
+        return self.count("hidden_size")
+
+    @property
+    def heads(self) -> int:
+        """`num_attention_heads` of the whole model."""
+        return self.count("num_attention_heads")
+
+    @property
+    def kv_heads(self) -> int:
+        """`num_key_value_heads` of the whole model, where nobody says as many as query heads."""
+        return self.count("num_key_value_heads", self.heads)
+
+    @property
+    def head_dim(self) -> int:
+        """`head_dim` in elements, else the hidden size shared out to the heads."""
+        return self.maybe_count("head_dim") or self.shared_out()
+
+    def shared_out(self) -> int:
+        """The hidden size shared out to the heads. Raises DocumentError where less than an element is left."""
+        if self.hidden_size < self.heads:
+            self.fail("num_attention_heads", f"at most hidden_size ({self.hidden_size}) heads", self.heads)
+        return self.hidden_size // self.heads
+
     def __contains__(self, name: str) -> bool:
         return self._raw(name) is not None
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from math import gcd
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -20,10 +20,7 @@ from kvinspect.specs.merging import merged, merges
 from kvinspect.specs.uniform_type import UniformTypeSpecs
 
 if TYPE_CHECKING:
-    from kvinspect.planning.release import PlannerRelease
-
-Buckets = list[list[str]]
-"""Layers that may be in one group."""
+    from kvinspect.planning.release import Buckets, LayerGroups, PlannerRelease
 
 
 class Grouping(NamedTuple):
@@ -165,10 +162,6 @@ def _hidden(hidden: Specs, others: Sequence[LayerSpec], release: PlannerRelease)
     return found
 
 
-LayerGroups = list[tuple[list[str], LayerSpec]]
-"""(layers, their one spec) of each group."""
-
-
 @vllm("get_kv_cache_groups", until="0.29")
 def pages_as_they_are(groups: LayerGroups, hidden: Specs, release: PlannerRelease) -> LayerGroups:
     """Up to 0.29: a page may be too small for one token's hidden states."""
@@ -191,10 +184,6 @@ def pages_for_one_token(groups: LayerGroups, hidden: Specs, release: PlannerRele
 def _scaled(spec: LayerSpec, scale: int, release: PlannerRelease) -> LayerSpec:
     padded = spec if spec.page_size_padded is None else spec.padded(spec.page_size_padded * scale)
     return release.rebuilt(padded, block_size=spec.block_size * scale)
-
-
-HiddenBlock = Callable[[int, int], int]
-"""(tokens of hidden states that fit a page, greatest common divisor of the other blocks) → tokens in a block."""
 
 
 @vllm("_get_kv_cache_groups_uniform_page_size", until="0.27")

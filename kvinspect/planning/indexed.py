@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING
 from kvinspect.document.numbers import counted
 from kvinspect.engine.refusal import Refused
 from kvinspect.provenance import vllm
-from kvinspect.specs.kinds import GroupSpec, Specs
+from kvinspect.specs.kinds import Specs
 from kvinspect.specs.uniform_type import UniformTypeSpecs
 
 if TYPE_CHECKING:
-    from kvinspect.planning.release import PlannerRelease
+    from kvinspect.planning.release import NamedGroups, PlannerRelease
 
 FUNCTION = "_get_kv_cache_groups_glm5_next"
-NamedGroups = list[tuple[list[str], GroupSpec]]
 
 
 @vllm("get_kv_cache_groups", until="0.29")

@@ -6,7 +6,7 @@ Follows `group_and_unify_kv_cache_specs` and `_get_kv_cache_groups_uniform_group
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from kvinspect.engine.groups import KVCacheGroup
@@ -17,9 +17,6 @@ from kvinspect.specs.uniform_type import UniformTypeSpecs
 
 if TYPE_CHECKING:
     from kvinspect.planning.release import PlannerRelease
-
-FitPages = Callable[[UniformTypeSpecs, UniformTypeSpecs, "PlannerRelease"], UniformTypeSpecs]
-"""(layers with a window, layers without, release) → the former with the pages that they are planned with."""
 
 
 @vllm("get_kv_cache_groups", until="0.25")

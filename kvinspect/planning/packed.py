@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from kvinspect.engine.refusal import Refused
+from kvinspect.planning.bucket import Bucket
 from kvinspect.planning.deployment import Deployment
 from kvinspect.planning.latents import least_padding
 from kvinspect.provenance import vllm
@@ -14,36 +15,6 @@ from kvinspect.specs.uniform_type import UniformTypeSpecs
 
 if TYPE_CHECKING:
     from kvinspect.planning.release import PlannerRelease
-
-
-class Bucket(NamedTuple):
-    """Layers that need as many slots, by the bytes of their pages."""
-
-    specs: UniformTypeSpecs
-    by_page: dict[int, list[str]]
-
-    @property
-    def balanced(self) -> bool:
-        """Whether each page comes as often, so that the layers repeat a pattern of one layer a page."""
-        return len({len(layers) for layers in self.by_page.values()}) == 1
-
-    @property
-    def repeats(self) -> int:
-        """How often the commonest page comes."""
-        return max(len(layers) for layers in self.by_page.values())
-
-    @property
-    def first(self) -> LayerSpec:
-        """The spec of the first layer."""
-        return self.specs.first
-
-    def widest(self, groups: int) -> int:
-        """Bytes of a block of the largest of so many groups."""
-        return sum(-(-len(layers) // groups) * page for page, layers in self.by_page.items())
-
-
-SplitsFreely = Callable[[Bucket, "int | None"], bool]
-"""(a bucket, repeats of a group or None) → whether it may be split down to one layer a group."""
 
 
 @vllm("_get_kv_cache_groups_uniform_groups", until="0.28")

@@ -1,4 +1,4 @@
-"""What vLLM does in a release between the specs and the blocks: the planner's steps."""
+"""What vLLM does in a release between the specs and the blocks: the planner's steps, and what each of them takes."""
 
 from __future__ import annotations
 
@@ -9,11 +9,27 @@ from typing import Any
 from kvinspect.document.model import DocumentModel
 from kvinspect.engine.groups import KVCacheGroup
 from kvinspect.engine.release import EngineRelease
-from kvinspect.planning import grouping, indexed, latents, log_lines, packed, unify
+from kvinspect.planning.bucket import Bucket
 from kvinspect.planning.deployment import Deployment
+from kvinspect.planning.log_lines import LogLines
 from kvinspect.specs.kinds import GroupSpec, LayerSpec, Specs
-from kvinspect.specs.merging import MergeRules
+from kvinspect.specs.needs import MergeRules
 from kvinspect.specs.uniform_type import UniformTypeSpecs
+
+Buckets = list[list[str]]
+"""Layers that may be in one group."""
+LayerGroups = list[tuple[list[str], LayerSpec]]
+"""(layers, their one spec) of each group."""
+NamedGroups = list[tuple[list[str], GroupSpec]]
+"""(layers, the group's spec) of each group."""
+HiddenBlock = Callable[[int, int], int]
+"""(tokens of hidden states that fit a page, greatest common divisor of the other blocks) → tokens in a block."""
+SplitsFreely = Callable[[Bucket, int | None], bool]
+"""(a bucket, repeats of a group or None) → whether it may be split down to one layer a group."""
+FitPages = Callable[[UniformTypeSpecs, UniformTypeSpecs, "PlannerRelease"], UniformTypeSpecs]
+"""(layers with a window, layers without, release) → the former with the pages that they are planned with."""
+Enlarge = Callable[[str, LayerSpec, int, "PlannerRelease"], LayerSpec]
+"""(layer, its spec, bytes of the page wanted, release) → the spec with that page. Raises Refused."""
 
 
 @dataclass(frozen=True, eq=False, slots=True, kw_only=True)
@@ -30,18 +46,18 @@ class PlannerRelease(EngineRelease):
     """What states of one type have in common."""
     needed_bytes: Callable[[Sequence[KVCacheGroup], Deployment, PlannerRelease], int]
     usable: Callable[[Sequence[KVCacheGroup], int, Deployment, PlannerRelease], int]
-    indexed: Callable[[Specs, PlannerRelease], indexed.NamedGroups | None]
-    splits_freely: packed.SplitsFreely
-    room_for_hidden: Callable[[grouping.LayerGroups, Specs, PlannerRelease], grouping.LayerGroups]
+    indexed: Callable[[Specs, PlannerRelease], NamedGroups | None]
+    splits_freely: SplitsFreely
+    room_for_hidden: Callable[[LayerGroups, Specs, PlannerRelease], LayerGroups]
     packs_latents: Callable[[Specs, PlannerRelease], bool]
-    fit_pages: latents.FitPages
-    enlarge: unify.Enlarge
-    buckets: Callable[[Specs, PlannerRelease], grouping.Buckets]
-    hidden_block: grouping.HiddenBlock
+    fit_pages: FitPages
+    enlarge: Enlarge
+    buckets: Callable[[Specs, PlannerRelease], Buckets]
+    hidden_block: HiddenBlock
     concurrency: Callable[[Sequence[KVCacheGroup], int, Deployment, PlannerRelease], float]
     longest: Callable[[Sequence[KVCacheGroup], int, Deployment], int | None]
     """The longest request that ever runs, None where all do."""
-    log_lines: log_lines.LogLines
+    log_lines: LogLines
 
     def page(self, spec: GroupSpec) -> int:
         """Bytes of a block of a layer. Raises Refused where its padding makes it smaller than its content."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from kvinspect.document.numbers import counted
@@ -12,9 +11,6 @@ from kvinspect.specs.kinds import LayerSpec, Specs
 
 if TYPE_CHECKING:
     from kvinspect.planning.release import PlannerRelease
-
-Enlarge = Callable[[str, LayerSpec, int, "PlannerRelease"], LayerSpec]
-"""(layer, its spec, bytes of the page wanted, release) → the spec with that page. Raises Refused."""
 
 
 def unified(specs: Specs, release: PlannerRelease) -> dict[str, LayerSpec]:

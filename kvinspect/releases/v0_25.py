@@ -28,7 +28,7 @@ from kvinspect.releases.release import Release, older_runner
 from kvinspect.specs import mamba
 from kvinspect.specs.attention import page_by_kind
 from kvinspect.specs.kinds import LayerSpec
-from kvinspect.specs.merging import MergeRules
+from kvinspect.specs.needs import MergeRules
 
 
 @vllm("get_kv_cache_spec", until="0.27")

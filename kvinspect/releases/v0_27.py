@@ -6,7 +6,7 @@ from kvinspect.engine import across_layers, placement, reshape
 from kvinspect.planning import capacity, grouping, latents, promote
 from kvinspect.releases import v0_26
 from kvinspect.releases.release import older_runner
-from kvinspect.specs.merging import MergeRules
+from kvinspect.specs.needs import MergeRules
 
 _BEFORE = v0_26.RELEASE
 

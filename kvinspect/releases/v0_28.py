@@ -8,7 +8,7 @@ from kvinspect.planning import grouping, inputs, log_lines, promote
 from kvinspect.releases import v0_27
 from kvinspect.releases.release import older_runner
 from kvinspect.specs.attention import page_by_slots
-from kvinspect.specs.merging import MergeRules
+from kvinspect.specs.needs import MergeRules
 
 _BEFORE = v0_27.RELEASE
 _COMPARED = (*_BEFORE.merging.compared, "head_size_v", "num_head_slots", "state_content_bytes")

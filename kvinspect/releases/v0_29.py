@@ -8,7 +8,7 @@ from kvinspect.engine.layout import placement, soundness
 from kvinspect.planning import capacity, latents, memory, requests, unify
 from kvinspect.releases import v0_28
 from kvinspect.specs import mamba
-from kvinspect.specs.merging import MergeRules
+from kvinspect.specs.needs import MergeRules
 
 _BEFORE = v0_28.RELEASE
 _COMPARED = (*_BEFORE.merging.compared, "compress_ratio", "dcp_sharded", "block_stride_alignment", "marks")

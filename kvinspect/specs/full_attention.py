@@ -10,8 +10,7 @@ from kvinspect.specs.merging import agree, one_size, require, unlike
 from kvinspect.specs.spec import blocks_of
 
 if TYPE_CHECKING:
-    from kvinspect.specs.merging import MergeRules
-    from kvinspect.specs.needs import Load, Rules
+    from kvinspect.specs.needs import Load, MergeRules, Rules
 
 
 class FullAttentionSpec(AttentionSpec):

@@ -9,13 +9,11 @@ from typing import Any
 
 from kvinspect.document.words import SPEC_CLASSES
 from kvinspect.specs.attention import AttentionSpec
-from kvinspect.specs.mamba import MambaSpec
-from kvinspect.specs.raw_pages import RawPagesSpec
+from kvinspect.specs.layer_spec import LayerSpec, ViewedSpec
 from kvinspect.specs.uniform_type import UniformTypeSpecs
 
-ViewedSpec = AttentionSpec | MambaSpec
-"""The spec of a layer that gets views of its pages."""
-LayerSpec = ViewedSpec | RawPagesSpec
+__all__ = ["GroupSpec", "LayerSpec", "Specs", "ViewedSpec", "attention", "class_of", "recast"]
+
 GroupSpec = LayerSpec | UniformTypeSpecs
 Specs = Mapping[str, LayerSpec]
 """Layer name → its spec, in the engine's order."""

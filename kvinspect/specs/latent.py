@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Self
 
 if TYPE_CHECKING:
     from kvinspect.specs.attention import AttentionSpec
-    from kvinspect.specs.spec import UnpaddedPage
+    from kvinspect.specs.needs import UnpaddedPage
 
 DEEPSEEK_ROW = 656
 """Bytes of a latent row in DeepSeek V3's own fp8 format."""

@@ -11,8 +11,7 @@ from kvinspect.provenance import vllm
 from kvinspect.specs.spec import SpecOfLayers, blocks_of
 
 if TYPE_CHECKING:
-    from kvinspect.specs.needs import Load, Rules
-    from kvinspect.specs.spec import UnpaddedPage
+    from kvinspect.specs.needs import Load, Rules, UnpaddedPage
 
 
 class _Fields(NamedTuple):

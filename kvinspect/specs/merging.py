@@ -7,21 +7,13 @@ here that a caller may catch.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from kvinspect.engine.refusal import Refused
 
 if TYPE_CHECKING:
     from kvinspect.specs.kinds import LayerSpec
-
-
-class MergeRules(NamedTuple):
-    """The fields that a release compares when it merges attention specs, and those of latent ones."""
-
-    compared: tuple[str, ...]
-    latent_compared: tuple[str, ...]
-    latent_has_v: bool
-    """Whether a merged latent spec says `head_size_v` again."""
+    from kvinspect.specs.needs import MergeRules
 
 
 def merged(specs: Iterable[LayerSpec], rules: MergeRules) -> LayerSpec:

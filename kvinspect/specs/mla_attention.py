@@ -10,7 +10,7 @@ from kvinspect.specs.latent import DEEPSEEK_ROW, DEEPSEEK_V4_ROW, Latent, is_dee
 from kvinspect.specs.merging import agree, require, unlike
 
 if TYPE_CHECKING:
-    from kvinspect.specs.merging import MergeRules
+    from kvinspect.specs.needs import MergeRules
 
 
 class MLAAttentionSpec(Latent, FullAttentionSpec):

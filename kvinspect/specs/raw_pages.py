@@ -8,7 +8,7 @@ from kvinspect.engine.refusal import Refused
 from kvinspect.specs.spec import SpecOfLayers
 
 if TYPE_CHECKING:
-    from kvinspect.specs.spec import UnpaddedPage
+    from kvinspect.specs.needs import UnpaddedPage
 
 
 class _Fields(NamedTuple):

@@ -9,7 +9,7 @@ from kvinspect.specs.full_attention import FullAttentionSpec
 from kvinspect.specs.merging import unlike
 
 if TYPE_CHECKING:
-    from kvinspect.specs.merging import MergeRules
+    from kvinspect.specs.needs import MergeRules
 
 
 class SinkFullAttentionSpec(FullAttentionSpec):

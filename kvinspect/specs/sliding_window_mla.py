@@ -11,8 +11,7 @@ from kvinspect.specs.merging import agree, require
 from kvinspect.specs.sliding_window import SlidingWindowSpec
 
 if TYPE_CHECKING:
-    from kvinspect.specs.merging import MergeRules
-    from kvinspect.specs.needs import Rules
+    from kvinspect.specs.needs import MergeRules, Rules
 
 
 class SlidingWindowMLASpec(Latent, SlidingWindowSpec):

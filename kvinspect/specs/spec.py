@@ -10,13 +10,7 @@ from kvinspect.document.numbers import counted
 from kvinspect.engine.refusal import Refused
 
 if TYPE_CHECKING:
-    from kvinspect.specs.attention import AttentionSpec
-    from kvinspect.specs.merging import MergeRules
-    from kvinspect.specs.needs import Load, Rules
-
-
-UnpaddedPage = Callable[["AttentionSpec"], int]
-"""Bytes of an attention layer's page without padding, by a release's rule."""
+    from kvinspect.specs.needs import Load, MergeRules, Rules, UnpaddedPage
 
 
 class Spec:

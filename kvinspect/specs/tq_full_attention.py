@@ -10,7 +10,7 @@ from kvinspect.specs.full_attention import FullAttentionSpec
 from kvinspect.specs.merging import agree
 
 if TYPE_CHECKING:
-    from kvinspect.specs.merging import MergeRules
+    from kvinspect.specs.needs import MergeRules
 
 
 class TQFullAttentionSpec(FullAttentionSpec):

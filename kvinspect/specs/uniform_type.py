@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 from kvinspect.specs.spec import Spec
 
 if TYPE_CHECKING:
-    from kvinspect.specs.kinds import LayerSpec
-    from kvinspect.specs.needs import Load, Rules
-    from kvinspect.specs.spec import UnpaddedPage
+    from kvinspect.specs.layer_spec import LayerSpec
+    from kvinspect.specs.needs import Load, Rules, UnpaddedPage
 
 
 class _Fields(NamedTuple):

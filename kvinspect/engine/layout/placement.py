@@ -21,7 +21,7 @@ from kvinspect.engine.refusal import Refused
 from kvinspect.provenance import vllm
 from kvinspect.specs.attention import AttentionSpec
 from kvinspect.specs.kinds import LayerSpec
-from kvinspect.specs.spec import UnpaddedPage
+from kvinspect.specs.needs import UnpaddedPage
 from kvinspect.specs.uniform_type import UniformTypeSpecs
 
 FUNCTION = "get_kv_cache_config_from_groups"

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from kvinspect.engine.layout.layouts import PREFERENCE, KVCacheLayout, Layout, layout_of
 from kvinspect.engine.refusal import Refused
 from kvinspect.specs.kinds import LayerSpec
-from kvinspect.specs.spec import UnpaddedPage
+from kvinspect.specs.needs import UnpaddedPage
 
 FUNCTION = "resolve_kv_cache_layout"
 
