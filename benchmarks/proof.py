@@ -5,7 +5,7 @@ import time
 import torch
 
 import kvinspect
-from kvinspect.device.read_back import Subject, verify
+from kvinspect.device.read_back import PlacedLayer, verify
 from kvinspect.device.torn import Piece
 from kvinspect.geometry import StridedView
 from kvinspect.geometry.disjoint import meeting
@@ -69,7 +69,7 @@ def experiment():
     raw = RAW[: size * blocks]
     first = raw.view(torch.float16).view(blocks, size // 2)
     second = raw.view(torch.float32).view(blocks, 2, size // 8)
-    subjects = [Subject("a", (Piece(first, 0, 1),)), Subject("b", (Piece(second, 0, 1),))]
+    subjects = [PlacedLayer("a", (Piece(first, 0, 1),)), PlacedLayer("b", (Piece(second, 0, 1),))]
     seen = verify({0: subjects}, blocks)
     assert not seen.clashes
     return seen.seconds / seen.num_bytes

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from kvinspect.api.plan import plan
     from kvinspect.api.plan_model import plan_model
     from kvinspect.api.specs import specs
-    from kvinspect.compare.answer import DiffAnswer
+    from kvinspect.compare.diff_answer import DiffAnswer
     from kvinspect.device.choose import DeviceError
     from kvinspect.document.document import Document
     from kvinspect.document.problem import DocumentError
@@ -77,7 +77,7 @@ _HOMES = {
     "plan": "api.plan",
     "plan_model": "api.plan_model",
     "InternalError": "api.on_device",
-    "DiffAnswer": "compare.answer",
+    "DiffAnswer": "compare.diff_answer",
     "DeviceError": "device.choose",
     "Document": "document.document",
     "DocumentError": "document.problem",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kvinspect.api.ask import Origin, ask, release_of
 from kvinspect.document.checked import checked
-from kvinspect.engine.cudagraph.answer import CGSupportAnswer, Matrix
+from kvinspect.engine.cudagraph.answer import CGSupportAnswer, ModeMatrix
 from kvinspect.engine.cudagraph.decide import request_of
 from kvinspect.engine.cudagraph.mode import CUDAGraphMode
 from kvinspect.engine.cudagraph.resolve import Request
@@ -35,7 +35,7 @@ def cg_support_table(*, engine: str | None = None, platform: str = "cuda", backe
 
 
 @checked
-def cg_support_matrix(document: Origin | None = None, *, engine: str | None = None) -> Matrix:
+def cg_support_matrix(document: Origin | None = None, *, engine: str | None = None) -> ModeMatrix:
     """Every CUDA graph mode under every least support, everything else as in a document or as vLLM's defaults."""
     if document is None:
         _, release = release_of(engine)

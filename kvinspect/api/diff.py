@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kvinspect.api.ask import Origin, ask
-from kvinspect.compare.answer import DiffAnswer
-from kvinspect.compare.run import compare
+from kvinspect.compare.diff import compare
+from kvinspect.compare.diff_answer import DiffAnswer
 from kvinspect.document.checked import checked
 from kvinspect.document.document import Document
 from kvinspect.question.documents import load

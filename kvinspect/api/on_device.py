@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from kvinspect.device.choose import Choice, UnknownDevice, choose
+from kvinspect.device.choose import DeviceChoice, UnknownDevice, choose
 from kvinspect.engine.align_answer import AlignAnswer, DeviceAnswer, LayerAnswer, ReadBack
 from kvinspect.engine.conflict import Pattern, first_meeting, pattern
 from kvinspect.engine.overlay import conflicts, views_of
@@ -14,7 +14,7 @@ from kvinspect.engine.reshape import LayerView
 
 if TYPE_CHECKING:
     from kvinspect.device.allocate import Materialised
-    from kvinspect.device.read_back import Experiment, Progress, Subject
+    from kvinspect.device.read_back import Experiment, PlacedLayer, Progress
 
 CPU_BYTES = 2**30
 """What `verify` takes of the host's memory where nobody chose a device."""
@@ -27,7 +27,7 @@ class InternalError(Exception):
     """Two ways of working out the same thing disagree: an error of kvinspect's."""
 
 
-def device_for(word: str, verify: bool) -> tuple[Choice, int | None]:
+def device_for(word: str, verify: bool) -> tuple[DeviceChoice, int | None]:
     """(the device for a word, how many bytes may be taken of it). The experiment needs one, if only the host.
 
     Raises UnknownDevice for a word that is no device, DeviceError where it is not there.
@@ -41,7 +41,7 @@ def device_for(word: str, verify: bool) -> tuple[Choice, int | None]:
 
 
 def made_on(
-    chosen: Choice, limit: int | None, answer: AlignAnswer, rerun: Rerun, verify: bool, progress: Progress | None
+    chosen: DeviceChoice, limit: int | None, answer: AlignAnswer, rerun: Rerun, verify: bool, progress: Progress | None
 ) -> DeviceAnswer:
     """What a device made of an answer, fewer blocks of it where memory is short.
 
@@ -163,12 +163,14 @@ def _meeting(patterns: Mapping[str, Pattern]) -> set[frozenset[str]]:
     return {frozenset(pair) for pair in pairs if first_meeting(*(patterns[label] for label in pair)) is not None}
 
 
-def _subjects(views: Mapping[str, LayerView], made: Materialised) -> list[Subject]:
-    from kvinspect.device.read_back import Subject
+def _subjects(views: Mapping[str, LayerView], made: Materialised) -> list[PlacedLayer]:
+    from kvinspect.device.read_back import PlacedLayer
     from kvinspect.device.torn import Piece
 
     return [
-        Subject(label, tuple(Piece(tensor, view.block_dim or 0, view.kernel_blocks) for tensor in made.views[label]))
+        PlacedLayer(
+            label, tuple(Piece(tensor, view.block_dim or 0, view.kernel_blocks) for tensor in made.views[label])
+        )
         for label, view in views.items()
     ]
 

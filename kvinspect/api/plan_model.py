@@ -11,8 +11,8 @@ from kvinspect.document.problem import DocumentError
 from kvinspect.models.config import Model, load_model
 from kvinspect.models.memory import Memory
 from kvinspect.planning.answer import NotModelled
-from kvinspect.planning.axes import Axis, points
 from kvinspect.planning.sweep import Point, SweepAnswer, impossible, point_of
+from kvinspect.planning.sweep_axes import Axis, points
 from kvinspect.question.model import ModelPlan, ModelQuestion, Served, spoken
 from kvinspect.question.question import Rules
 

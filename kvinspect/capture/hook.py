@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from kvinspect.capture.plugin import logger, quietly
-from kvinspect.capture.read import Asked, asked_of, document_of
+from kvinspect.capture.read import Requested, document_of, requested_of
 from kvinspect.capture.write import Rank, file_for, write
 
 METHOD = "initialize_from_config"
@@ -34,18 +34,18 @@ def wrapped(original: Callable[..., Any], path: str) -> Callable[..., Any]:
     @functools.wraps(original)
     def initialize_from_config(wrapper: Any, kv_cache_configs: Any, *rest: Any, **named: Any) -> Any:
         """The engine's own, and the document after it; what fails of ours is a warning."""
-        asked = quietly(lambda: asked_of(wrapper))
+        requested = quietly(lambda: requested_of(wrapper))
         result = original(wrapper, kv_cache_configs, *rest, **named)
-        if asked is not None:
-            quietly(lambda: _capture(wrapper, kv_cache_configs, asked, path))
+        if requested is not None:
+            quietly(lambda: _capture(wrapper, kv_cache_configs, requested, path))
         return result
 
     setattr(initialize_from_config, MARK, path)
     return initialize_from_config
 
 
-def _capture(wrapper: Any, kv_cache_configs: Any, asked: Asked, path: str) -> None:
+def _capture(wrapper: Any, kv_cache_configs: Any, requested: Requested, path: str) -> None:
     rank = Rank.of(wrapper)
     file = file_for(path, rank)
-    write(file, document_of(wrapper, kv_cache_configs[rank.rank], asked, rank))
+    write(file, document_of(wrapper, kv_cache_configs[rank.rank], requested, rank))
     logger.info("kvinspect: the KV cache of rank %d is in %s", rank.rank, file)

@@ -21,15 +21,15 @@ RUNNERS = {"vllm.v1.worker.gpu_model_runner": "v1", "vllm.v1.worker.gpu.model_ru
 """The module of a model runner, or of a class that it is made of → what it is called."""
 
 
-class Asked(NamedTuple):
+class Requested(NamedTuple):
     """What the engine was asked for, read before it decides."""
 
     cudagraph_mode: Any
 
 
-def asked_of(wrapper: Any) -> Asked:
+def requested_of(wrapper: Any) -> Requested:
     """The CUDA graph mode before the backends have a say in it."""
-    return Asked(wrapper.vllm_config.compilation_config.cudagraph_mode)
+    return Requested(wrapper.vllm_config.compilation_config.cudagraph_mode)
 
 
 class Engine(NamedTuple):
@@ -62,7 +62,7 @@ class Engine(NamedTuple):
         return {name: target for name, target in targets.items() if isinstance(target, str)}
 
 
-def document_of(wrapper: Any, kv_cache_config: Any, asked: Asked, rank: Rank) -> dict[str, Any]:
+def document_of(wrapper: Any, kv_cache_config: Any, requested: Requested, rank: Rank) -> dict[str, Any]:
     """The inspection document of a worker, what its tensors really are under `captured`."""
     engine = Engine(wrapper.vllm_config, wrapper.worker.model_runner, kv_cache_config)
     inside = [group for group in engine.attention_groups if group.kv_cache_group_id < engine.num_groups]
@@ -74,8 +74,8 @@ def document_of(wrapper: Any, kv_cache_config: Any, asked: Asked, rank: Rank) ->
         "encoder_attention_groups": backends.encoder_groups(outside),
         "shared_kv_cache_layers": engine.shared_kv_cache_layers,
         "backends": if_there(lambda: backends.foreign_backends(engine.attention_groups, engine.vllm_config)),
-        **settings.of(engine.vllm_config, asked.cudagraph_mode),
-        "captured": _captured(engine, asked, rank),
+        **settings.of(engine.vllm_config, requested.cudagraph_mode),
+        "captured": _captured(engine, requested, rank),
     }
     return {key: value for key, value in document.items() if value not in (None, {}, [])}
 
@@ -132,7 +132,7 @@ def _tensor(tensor: Any) -> dict[str, Any]:
     return {"size": tensor.size, names: list(getattr(tensor, names)), **{k: v for k, v in strides.items() if v}}
 
 
-def _captured(engine: Engine, asked: Asked, rank: Rank) -> dict[str, Any]:
+def _captured(engine: Engine, requested: Requested, rank: Rank) -> dict[str, Any]:
     names = [name for group in engine.kv_cache_config.kv_cache_groups for name in group.layer_names]
     wanted = {name: engine.layers[name] for name in (*names, *engine.shared_kv_cache_layers) if name in engine.layers}
     storages = Storages()
@@ -147,14 +147,14 @@ def _captured(engine: Engine, asked: Asked, rank: Rank) -> dict[str, Any]:
         "device_name": if_there(lambda: str(sys.modules["vllm.platforms"].current_platform.get_device_name())),
         "rank": rank._asdict(),
         "kernel_block_sizes": list(sizes)[: engine.num_groups] if sizes else None,
-        "cudagraph": _cudagraph(engine, asked),
+        "cudagraph": _cudagraph(engine, requested),
         "storages": storages.sizes,
         "layers": layers,
     }
     return {key: value for key, value in facts.items() if value is not None}
 
 
-def _cudagraph(engine: Engine, asked: Asked) -> dict[str, Any]:
+def _cudagraph(engine: Engine, requested: Requested) -> dict[str, Any]:
     groups = [
         {
             "kv_cache_group_id": group.kv_cache_group_id,
@@ -164,4 +164,4 @@ def _cudagraph(engine: Engine, asked: Asked) -> dict[str, Any]:
         for group in engine.attention_groups
     ]
     resolved = engine.vllm_config.compilation_config.cudagraph_mode
-    return {"requested_mode": plain(asked.cudagraph_mode), "resolved_mode": plain(resolved), "groups": groups}
+    return {"requested_mode": plain(requested.cudagraph_mode), "resolved_mode": plain(resolved), "groups": groups}

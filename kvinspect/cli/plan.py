@@ -246,7 +246,7 @@ def _wrote(name: str | None, what: str, show: _Show) -> None:
 def _swept(call: ModelCall, sweeps: Sequence[str], show: _Show) -> int:
     from kvinspect.api import plan_model as models
     from kvinspect.cli.progress import step_bar
-    from kvinspect.planning.axes import axis
+    from kvinspect.planning.sweep_axes import axis
 
     if call.command.document is not None:
         raise bad_call("a sweep varies engine arguments, so it needs a model's config.json", "--sweep")

@@ -43,7 +43,7 @@ class BlockContent(NamedTuple):
     """Whose kernels order the block in a way that the regions do not show; empty where they show it."""
 
 
-class Subject(NamedTuple):
+class ViewedLayer(NamedTuple):
     """A layer as it is judged here."""
 
     view: LayerView
@@ -59,31 +59,31 @@ class Subject(NamedTuple):
     """Whether the release asks backends for their shapes; else every view is `[B, H, N, C]`."""
 
 
-def content_of(subject: Subject) -> BlockContent:
+def content_of(viewed: ViewedLayer) -> BlockContent:
     """What lies where in a block. Raises Untold."""
-    if isinstance(subject.spec, MambaSpec):
-        return _states(subject.view, subject.spec)
-    view, block_dim = subject.view.parts[0].view, subject.view.block_dim
-    axes = subject.view.parts[0].axes
+    if isinstance(viewed.spec, MambaSpec):
+        return _states(viewed.view, viewed.spec)
+    view, block_dim = viewed.view.parts[0].view, viewed.view.block_dim
+    axes = viewed.view.parts[0].axes
     if block_dim is None or len(axes) != len(view.shape) or axes[block_dim] != BLOCK:
-        raise Untold(f"the entries of {subject.backend.name}'s shape do not tell what its dims are")
-    dims = _Dims(axes, view, subject)
-    covered = block_bytes(view, block_dim, view.shape[block_dim], subject.view.kernel_blocks)
-    if subject.backend.entry.get("splits_by_paged_attention") and subject.shaped:
+        raise Untold(f"the entries of {viewed.backend.name}'s shape do not tell what its dims are")
+    dims = _Dims(axes, view, viewed)
+    covered = block_bytes(view, block_dim, view.shape[block_dim], viewed.view.kernel_blocks)
+    if viewed.backend.entry.get("splits_by_paged_attention") and viewed.shaped:
         return BlockContent(_x_packed(dims), covered)
-    order = _own_order(subject)
-    said = f"{subject.backend.name} of vLLM {subject.release} {order}" if order else ""
+    order = _own_order(viewed)
+    said = f"{viewed.backend.name} of vLLM {viewed.release} {order}" if order else ""
     return BlockContent(dims.regions(), covered, said)
 
 
-def _own_order(subject: Subject) -> str:
+def _own_order(viewed: ViewedLayer) -> str:
     """How the kernels order a block, where that is another order than its shape has."""
-    if subject.format.startswith("nvfp4"):
+    if viewed.format.startswith("nvfp4"):
         return "keeps the data and the scales of a block apart"
-    spec = subject.spec
-    if isinstance(spec, AttentionSpec) and not subject.shaped and spec.num_head_slots is not None:
+    spec = viewed.spec
+    if isinstance(spec, AttentionSpec) and not viewed.shaped and spec.num_head_slots is not None:
         return "packs the heads of a block in a way of its own"
-    return OWN_ORDER.get(subject.backend.entry.get("block_order", ""), "")
+    return OWN_ORDER.get(viewed.backend.entry.get("block_order", ""), "")
 
 
 def _states(layer: LayerView, spec: MambaSpec) -> BlockContent:
@@ -101,11 +101,11 @@ def _states(layer: LayerView, spec: MambaSpec) -> BlockContent:
 class _Dims:
     """The dims of a view as digits of coordinates, in bytes."""
 
-    def __init__(self, axes: Axes, view: StridedView, subject: Subject) -> None:
-        self.itemsize, self.subject = view.itemsize, subject
+    def __init__(self, axes: Axes, view: StridedView, viewed: ViewedLayer) -> None:
+        self.itemsize, self.viewed = view.itemsize, viewed
         block_dim = axes.index(BLOCK)
         stride = view.stride[block_dim] * view.itemsize
-        self.token: Digits = ((subject.view.kernel_blocks, stride),)
+        self.token: Digits = ((viewed.view.kernel_blocks, stride),)
         self.head: Digits = ()
         self.content: Digits = ()
         self.value_size = 0
@@ -119,7 +119,7 @@ class _Dims:
 
     def _check(self) -> None:
         if not self.content or len(self.token) != 2:
-            raise Untold(f"no entry of {self.subject.backend.name}'s shape is the tokens or the content of a head")
+            raise Untold(f"no entry of {self.viewed.backend.name}'s shape is the tokens or the content of a head")
 
     def _take(self, axis: str | None, size: int, stride: int) -> None:
         if axis in (TOKEN, STATE):
@@ -135,11 +135,11 @@ class _Dims:
             self._take_content(axis, size, stride)
 
     def _take_content(self, axis: str | None, size: int, stride: int) -> None:
-        spec = self.subject.spec
+        spec = self.viewed.spec
         assert isinstance(spec, AttentionSpec)
         if self.content:
-            raise Untold(f"{self.subject.backend.name} spreads a head over several dims")
-        if _is_halved(self.subject):
+            raise Untold(f"{self.viewed.backend.name} spreads a head over several dims")
+        if _is_halved(self.viewed):
             size //= 2
             self._split(size * stride)
         elif axis == KV_DIM and size > spec.head_size:
@@ -150,29 +150,29 @@ class _Dims:
 
     def _split(self, apart: int) -> None:
         if self.apart is not None:
-            raise Untold(f"{self.subject.backend.name} tells K from V by two dims")
+            raise Untold(f"{self.viewed.backend.name} tells K from V by two dims")
         self.apart = apart
 
     def regions(self) -> Content:
         """K and V, or what holds both, with the coordinates token, head, element."""
         first = Region(0, (self.token, self.head, self.content), self.itemsize)
         if self.apart is None:
-            latent = self.subject.spec.latent
+            latent = self.viewed.spec.latent
             return {"latent" if latent else UNSPLIT: first}
         (size, stride), *_ = self.content
         values = ((self.value_size or size, stride),)
         return {"K": first, "V": Region(self.apart, (self.token, self.head, values), self.itemsize)}
 
 
-def _is_halved(subject: Subject) -> bool:
+def _is_halved(viewed: ViewedLayer) -> bool:
     """Whether the first half of the content is K and the second V, whatever the sizes of a head.
 
     With a scale for each token and head, Triton's kernels split whatever there is in two (`_pth_key_value_caches`).
     """
-    spec = subject.spec
+    spec = viewed.spec
     assert isinstance(spec, AttentionSpec)
-    apart_already = KV in subject.view.parts[0].axes
-    return subject.format.endswith("per_token_head") and not spec.latent and not apart_already
+    apart_already = KV in viewed.view.parts[0].axes
+    return viewed.format.endswith("per_token_head") and not spec.latent and not apart_already
 
 
 def _x_packed(dims: _Dims) -> Content:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from kvinspect.compare.contents import BlockContent, Subject, content_of
+from kvinspect.compare.contents import BlockContent, ViewedLayer, content_of
 from kvinspect.document.model import ParallelEntry
 from kvinspect.engine.align_answer import AlignAnswer, LayerAnswer
 from kvinspect.engine.chain import Stages
@@ -26,7 +26,7 @@ class Layer(NamedTuple):
     """A layer of a cache."""
 
     answer: LayerAnswer
-    subject: Subject | None
+    viewed: ViewedLayer | None
     """What is known of its blocks; None where it has no view."""
     spec: LayerSpec
     format: str
@@ -61,7 +61,7 @@ class Layer(NamedTuple):
 
     def content(self) -> BlockContent | None:
         """What lies where in a block, None where the layer has no view. Raises Untold."""
-        return content_of(self.subject) if self.subject else None
+        return content_of(self.viewed) if self.viewed else None
 
     def facts(self) -> dict[str, Any]:
         """What is compared of the layer, as `align` prints it."""
@@ -82,17 +82,19 @@ def _layers(cache: Stages, aligned: AlignAnswer) -> Iterator[Layer]:
         spec = cache.groups[answer.kv_cache_group_id].spec_of(answer.layer_name)
         held = _format(spec, document.model.cache_dtype, (setting.platform, setting.device_capability))
         target = document.shared.get(answer.layer_name, answer.layer_name)
-        subject = None if answer.view is None else _subject(cache, answer, (spec, held, shaped), target)
-        yield Layer(answer, subject, spec, held, target, document.model.parallel_config)
+        viewed = None if answer.view is None else _viewed(cache, answer, (spec, held, shaped), target)
+        yield Layer(answer, viewed, spec, held, target, document.model.parallel_config)
 
 
-def _subject(cache: Stages, answer: LayerAnswer, facts: tuple[LayerSpec, str, bool], target: str) -> Subject:
+def _viewed(cache: Stages, answer: LayerAnswer, facts: tuple[LayerSpec, str, bool], target: str) -> ViewedLayer:
     assert answer.view is not None
     spec, held, shaped = facts
     dtype = cache.document.model.cache_dtype
     if isinstance(spec, AttentionSpec):
         dtype = cache.release.reshape.cache_dtype_of(spec, dtype)
-    return Subject(answer.view, spec, cache.grouped.backends[target].backend, held, dtype, cache.release.name, shaped)
+    return ViewedLayer(
+        answer.view, spec, cache.grouped.backends[target].backend, held, dtype, cache.release.name, shaped
+    )
 
 
 def _format(spec: LayerSpec, cache_dtype: str, device: tuple[str, str | None]) -> str:

@@ -191,9 +191,9 @@ def _kinds(a: Layer, b: Layer) -> str:
 
 
 def _views(a: Layer, b: Layer) -> str:
-    if (a.subject is None) is (b.subject is None):
+    if (a.viewed is None) is (b.viewed is None):
         return ""
-    return f"only {'B' if a.subject is None else 'A'} has a view of the layer"
+    return f"only {'B' if a.viewed is None else 'A'} has a view of the layer"
 
 
 def other_target(a: Layer, b: Layer) -> str:

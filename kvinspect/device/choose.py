@@ -22,7 +22,7 @@ class UnknownDevice(ValueError):
     """A word that names no device."""
 
 
-class Choice(NamedTuple):
+class DeviceChoice(NamedTuple):
     """A device as torch names it, or `none` with the reason."""
 
     name: str
@@ -34,7 +34,7 @@ class Choice(NamedTuple):
         return self.name == "none"
 
 
-def choose(word: str) -> Choice:
+def choose(word: str) -> DeviceChoice:
     """The device for a word of the command line.
 
     `auto` is CUDA (ROCm builds of torch count as CUDA) where torch finds it, else none. Raises UnknownDevice for a
@@ -43,26 +43,26 @@ def choose(word: str) -> Choice:
     if not re.fullmatch(r"auto|none|cpu|meta|cuda(:\d{1,3})?", word):
         raise UnknownDevice(f"expected {WORDS}, found {word!r}")
     if word == "none":
-        return Choice("none", "not asked for")
+        return DeviceChoice("none", "not asked for")
     if word == "auto":
         return _automatic()
     if not _has_torch():
         raise DeviceError(f"--device {word} needs torch, which is not installed; pip install torch")
-    return _cuda(word) if word.startswith("cuda") else Choice(word)
+    return _cuda(word) if word.startswith("cuda") else DeviceChoice(word)
 
 
-def _automatic() -> Choice:
+def _automatic() -> DeviceChoice:
     if not driver_has_device():
-        return Choice("none", "no accelerator on this machine")
+        return DeviceChoice("none", "no accelerator on this machine")
     if not _has_torch():
-        return Choice("none", "torch is not installed")
+        return DeviceChoice("none", "torch is not installed")
     try:
         return _cuda("cuda")
     except DeviceError as error:
-        return Choice("none", str(error))
+        return DeviceChoice("none", str(error))
 
 
-def _cuda(word: str) -> Choice:
+def _cuda(word: str) -> DeviceChoice:
     from kvinspect.device.quiet import torch
 
     if not torch.cuda.is_available():
@@ -70,7 +70,7 @@ def _cuda(word: str) -> Choice:
     index = int(word.partition(":")[2] or torch.cuda.current_device())
     if index >= torch.cuda.device_count():
         raise DeviceError(f"there is no {word}; torch finds {torch.cuda.device_count()} device(s)")
-    return Choice(f"cuda:{index}")
+    return DeviceChoice(f"cuda:{index}")
 
 
 def _has_torch() -> bool:

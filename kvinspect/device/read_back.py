@@ -28,7 +28,7 @@ Progress = Callable[[int, int], None]
 """Told (bytes moved, bytes to move)."""
 
 
-class Subject(NamedTuple):
+class PlacedLayer(NamedTuple):
     """A layer on an allocation."""
 
     label: str
@@ -50,7 +50,7 @@ class Experiment(NamedTuple):
 
 
 def verify(
-    allocations: Mapping[int, Sequence[Subject]], num_blocks: int, progress: Progress | None = None
+    allocations: Mapping[int, Sequence[PlacedLayer]], num_blocks: int, progress: Progress | None = None
 ) -> Experiment:
     """Compare every two layers on every allocation, and every layer with itself.
 
@@ -74,7 +74,7 @@ def verify(
 class _Bench:
     """The experiment on one allocation."""
 
-    def __init__(self, subjects: Sequence[Subject], num_blocks: int) -> None:
+    def __init__(self, subjects: Sequence[PlacedLayer], num_blocks: int) -> None:
         self.subjects, self.num_blocks = subjects, num_blocks
         self.stamped = [_Stamped(subject, num_blocks) for subject in subjects]
         self.digits = max(1, ((num_blocks - 1).bit_length() + 7) // 8)
@@ -128,7 +128,7 @@ def _keep_apart(first: _Stamped, second: _Stamped, digit: int) -> bool:
 class _Stamped:
     """A layer's views as integers, the widest that they can be read as, cut to the manager's blocks."""
 
-    def __init__(self, subject: Subject, num_blocks: int) -> None:
+    def __init__(self, subject: PlacedLayer, num_blocks: int) -> None:
         self.label = subject.label
         self.pieces = [_integers(piece, num_blocks) for piece in subject.pieces]
         self.moved = 0
@@ -195,7 +195,7 @@ def _ids(piece: Piece, digit: int) -> Any:
     return element.view(shape)
 
 
-def _finish(allocations: Mapping[int, Sequence[Subject]]) -> None:
+def _finish(allocations: Mapping[int, Sequence[PlacedLayer]]) -> None:
     """Wait for a device that works on its own, so that the clock is right."""
     from kvinspect.device.quiet import torch
 

@@ -32,7 +32,7 @@ class TensorOutcome:
     """What the step did, where the decision alone does not say it."""
 
 
-class Subject(NamedTuple):
+class UnalignedViews(NamedTuple):
     """What the alignment looks at: the views by layer, and each attention layer's block dim."""
 
     views: Mapping[str, LayerView]
@@ -42,18 +42,18 @@ class Subject(NamedTuple):
     """K/V-first layers that are built page by page already (0.28)."""
 
 
-Alignment = Callable[[Tensor, Subject], TensorOutcome]
+Alignment = Callable[[Tensor, UnalignedViews], TensorOutcome]
 
 
-def align_mixed(tensor: Tensor, subject: Subject) -> TensorOutcome:
+def align_mixed(tensor: Tensor, unaligned: UnalignedViews) -> TensorOutcome:
     """Where views of block dim 0 and of block dim 1 share an allocation, move the former onto K/V-first storage."""
-    outcome = start(tensor, subject.views)
-    dims = {subject.block_dims[layer] for layer in tensor.shared_by if layer in subject.block_dims}
-    aligned_already = not subject.page_aligned.isdisjoint(tensor.shared_by)
+    outcome = start(tensor, unaligned.views)
+    dims = {unaligned.block_dims[layer] for layer in tensor.shared_by if layer in unaligned.block_dims}
+    aligned_already = not unaligned.page_aligned.isdisjoint(tensor.shared_by)
     if tensor.block_stride > 0 or not {0, 1} <= dims or aligned_already:
         return outcome
     for layer in tensor.shared_by:
-        if subject.block_dims.get(layer) == 0 and outcome.refusal is None:
+        if unaligned.block_dims.get(layer) == 0 and outcome.refusal is None:
             attempt(outcome, layer, onto_kv_first)
     return outcome
 
@@ -74,17 +74,17 @@ def onto_kv_first(view: StridedView) -> StridedView | None:
     return view.as_strided(view.shape, (page, view.shape[0] * page, *tail))
 
 
-def align_hybrid(tensor: Tensor, subject: Subject) -> TensorOutcome:
+def align_hybrid(tensor: Tensor, unaligned: UnalignedViews) -> TensorOutcome:
     """In a model with state-space layers, move every K/V-first view onto blocks-first storage (0.25, 0.26)."""
-    outcome = start(tensor, subject.views)
+    outcome = start(tensor, unaligned.views)
     for layer in tensor.shared_by:
-        dim = subject.block_dims.get(layer, 0)
+        dim = unaligned.block_dims.get(layer, 0)
         if dim == 0:
             continue
         if dim != 1:
             text = f"beside state-space layers the blocks have to be in dim 0 or 1, and {layer} has them in dim {dim}"
             refuse(outcome, layer, Refusal("AssertionError", text, "_update_hybrid_attention_layout"))
-        elif subject.views[layer].parts[0].view.shape[0] == 2:
+        elif unaligned.views[layer].parts[0].view.shape[0] == 2:
             attempt(outcome, layer, onto_blocks_first)
     return outcome
 

@@ -113,14 +113,14 @@ class _Soundness:
     def _on(self, tensor: Tensor) -> dict[str, LayerView]:
         return {layer: self.views[layer] for layer in tensor.shared_by if layer in self.views}
 
-    def _subject(self) -> align.Subject:
+    def _subject(self) -> align.UnalignedViews:
         """Block dims as the engine asks for them at this step. Raises Refused where a backend's shape has none."""
         layers = [layer for layer in self.views if isinstance(self.group_of[layer].spec, AttentionSpec)]
         dims: dict[str, int] = {}
         for layer in layers:
             dim = self.views[layer].block_dim
             dims[layer] = self.shaper.block_dim(self.group_of[layer]) if dim is None else dim
-        return align.Subject(self.views, dims, self.made.page_aligned)
+        return align.UnalignedViews(self.views, dims, self.made.page_aligned)
 
     def _is_hybrid(self) -> bool:
         kinds = {isinstance(self.group_of[layer].spec, AttentionSpec) for layer in self.views}

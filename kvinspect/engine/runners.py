@@ -28,7 +28,7 @@ KINDS = {
 }
 
 
-class Choice(NamedTuple):
+class RunnerChoice(NamedTuple):
     """A runner, and why it is this one."""
 
     runner: str
@@ -43,20 +43,22 @@ def rules_of(version: str) -> Mapping[str, Any]:
     return read_file(version, "runners")
 
 
-def choose(document: Document, version: str) -> Choice:
+def choose(document: Document, version: str) -> RunnerChoice:
     """The runner for a document under a release: the document's, the release's own choice, else v2."""
     written = document.model.model_runner
     if written != "auto":
-        return Choice(written, "document", f"the document says {written}")
+        return RunnerChoice(written, "document", f"the document says {written}")
     rules = rules_of(version)
     if is_named(document):
         picks = [pick(rules, facts) for facts in cases(document, _all_listed(rules, document.model.platform))]
         if len({runner for runner, _ in picks}) == 1:
             runner, why = picks[0]
-            return Choice(runner, "release", f"vLLM {version} picks {runner} {why}")
+            return RunnerChoice(runner, "release", f"vLLM {version} picks {runner} {why}")
     missing = " and ".join(open_keys(document))
     hint = _hint(document, rules, version)
-    return Choice(NEWER, "default", f"vLLM {version}'s choice hangs on {missing}, which the document leaves out{hint}")
+    return RunnerChoice(
+        NEWER, "default", f"vLLM {version}'s choice hangs on {missing}, which the document leaves out{hint}"
+    )
 
 
 def _hint(document: Document, rules: Mapping[str, Any], version: str) -> str:

@@ -21,9 +21,9 @@ from kvinspect.linting.places import places_in
 from kvinspect.linting.problems import as_findings
 from kvinspect.linting.registry import all_rules
 from kvinspect.linting.rule import Found, Kind, Rule
-from kvinspect.linting.serve import ServeSubject
 from kvinspect.linting.settings import Settings
-from kvinspect.linting.subject import Subject
+from kvinspect.linting.subjects.document import DocumentSubject
+from kvinspect.linting.subjects.serve_file import ServeSubject
 from kvinspect.linting.suppress import silenced
 from kvinspect.question.kinds import FileKind, kind_of
 from kvinspect.question.question import Question, Rules
@@ -176,7 +176,7 @@ def _document(source: Source, settings: Settings, engine: str | None) -> Verdict
         raise DocumentError(source.repeated)
     document = _with_defaults(from_source(source), settings)
     asked = Question.of(document, _rules_for(document.source, document.model.engine, settings, engine))
-    found = list(_checked(Subject(asked.about), "document", source, places_in(asked)))
+    found = list(_checked(DocumentSubject(asked.about), "document", source, places_in(asked)))
     return Verdict(asked.release.version, found, NOT_PLANNED if _lacks_memory(document) else "")
 
 
@@ -250,11 +250,11 @@ def _model_of_serve(source: Source, rules: Rules, settings: Settings) -> list[Fi
     """
     from kvinspect.models.command import read_file
     from kvinspect.models.config import load_model
-    from kvinspect.models.hub import here
+    from kvinspect.models.hub import local_config
 
     try:
         arguments = read_file(source, flags.read(rules.release.version))
-        path = here(str(arguments.pop("model", None) or arguments.pop("model_tag", "")), source.name)
+        path = local_config(str(arguments.pop("model", None) or arguments.pop("model_tag", "")), source.name)
         if path is None:
             return None
         return list(_of_model(source, load_model(path, pathlib.Path(source.name).parent), arguments, rules, settings))
@@ -265,7 +265,7 @@ def _model_of_serve(source: Source, rules: Rules, settings: Settings) -> list[Fi
 def _of_model(
     source: Source, model: Any, arguments: Mapping[str, Any], rules: Rules, settings: Settings
 ) -> Iterator[Finding]:
-    from kvinspect.linting.model import ModelFile, subjects
+    from kvinspect.linting.subjects.model_config import ModelFile, subjects
 
     file = ModelFile(source, model, settings.platform or "cuda", settings.device_capability, arguments)
     about, cache = subjects(file, rules)

@@ -9,10 +9,10 @@ from kvinspect.document.words import KIND_OF_WORD
 from kvinspect.engine.backends import Backend, Backends, from_catalogue
 from kvinspect.engine.refusal import Refused
 from kvinspect.models.inner_backends import INNER, as_document
-from kvinspect.models.setting import Setting
+from kvinspect.models.setting import ModelSetting
 from kvinspect.models.specs import LayerCache, Specs
-from kvinspect.planning.backing import layout
 from kvinspect.planning.inputs import Inputs, declared
+from kvinspect.planning.placement import layout
 from kvinspect.releases.model_rules import ModelRules
 from kvinspect.specs.kinds import LayerSpec
 
@@ -25,7 +25,7 @@ class SpecsAnswer(NamedTuple):
     specs: Specs
 
     @property
-    def setting(self) -> Setting:
+    def setting(self) -> ModelSetting:
         """The settings that the model and the arguments come to."""
         return self.specs.setting
 
@@ -90,7 +90,7 @@ class SpecsAnswer(NamedTuple):
             "platform": setting.platform,
             "device_capability": setting.capability,
             "cache_dtype": setting.cache_dtype,
-            "backends": self._own_backends(),
+            "backends": self._inner_backends(),
             "available_memory": list(available_memory),
             "model_config": {
                 "max_model_len": setting.max_model_len,
@@ -111,7 +111,7 @@ class SpecsAnswer(NamedTuple):
         }
         return {key: value for key, value in document.items() if value is not None}
 
-    def _own_backends(self) -> dict[str, Any] | None:
+    def _inner_backends(self) -> dict[str, Any] | None:
         """Backends of the model's own classes, which a release's catalogue does not have."""
         setting = self.setting
         names = {layer.backend.backend for layer in self.layers} & INNER.keys()
@@ -150,7 +150,7 @@ def _rows(layers: Sequence[LayerCache], catalogue: Mapping[str, Any]) -> list[di
     return rows
 
 
-def scheduler_defaults(setting: Setting) -> tuple[int, int]:
+def scheduler_defaults(setting: ModelSetting) -> tuple[int, int]:
     """(max_num_batched_tokens, max_num_seqs) (`_set_default_max_num_seqs_and_batched_tokens_args`)."""
     arguments = setting.arguments
     twice = 2 if arguments.performance_mode == "throughput" else 1
@@ -199,14 +199,14 @@ SURELY_LARGE = 160
 """GiB from which the device's name does not matter."""
 
 
-def concurrent_batches(setting: Setting) -> int:
+def concurrent_batches(setting: ModelSetting) -> int:
     """Batches that are under way at once (`max_concurrent_batches`)."""
     stages, wanted = setting.arguments.pipeline_parallel_size, setting.arguments.async_scheduling
     overlap = _overlap(setting) if wanted is None else wanted
     return stages + 1 if overlap else stages
 
 
-def _overlap(setting: Setting) -> bool:
+def _overlap(setting: ModelSetting) -> bool:
     """Whether a batch is prepared while another runs, where nobody says."""
     arguments, known = setting.arguments, setting.rules.drafts_overlap
     method = arguments.speculative_method or arguments.draft_model
@@ -217,7 +217,7 @@ def _overlap(setting: Setting) -> bool:
     return arguments.speculative_method is None and method not in ("ngram", "[ngram]")
 
 
-def hybrid_manager_is_off(setting: Setting) -> bool:
+def hybrid_manager_is_off(setting: ModelSetting) -> bool:
     """Whether all layers are managed alike; chunks of attention need it with a draft that reads hidden states, or where
     a variable says so.
     """

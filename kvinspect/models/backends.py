@@ -14,7 +14,7 @@ from kvinspect.models.flash_attention import flash_attention_version
 from kvinspect.models.inner_backends import INNER
 from kvinspect.models.layers import Attention, Latent
 from kvinspect.models.resolve import refusal, stopped
-from kvinspect.models.setting import Setting
+from kvinspect.models.setting import ModelSetting
 
 
 class PassedOver(NamedTuple):
@@ -24,7 +24,7 @@ class PassedOver(NamedTuple):
     reasons: tuple[str, ...]
 
 
-class Choice(NamedTuple):
+class SelectedBackend(NamedTuple):
     """The backend of a layer, who chose it, and those that were passed over."""
 
     backend: str
@@ -35,11 +35,11 @@ class Choice(NamedTuple):
 class Chooser:
     """Chooses under one setting; layers that ask for the same are asked about once."""
 
-    def __init__(self, setting: Setting) -> None:
+    def __init__(self, setting: ModelSetting) -> None:
         self.setting = setting
         self.entries: Mapping[str, Any] = {**INNER, **setting.release.catalogue["backends"]}
         self.facts: Facts = setting.deployment.facts()
-        self._chosen: dict[Any, Choice] = {}
+        self._chosen: dict[Any, SelectedBackend] = {}
         self._backends: dict[str, Backend] = {}
 
     def backend(self, name: str) -> Backend:
@@ -72,10 +72,10 @@ class Chooser:
         fixed = self.facts["capability_family"] == 9 and flash_attention_version(setting, 512) == 4
         return (size,) if fixed else None
 
-    def choose(self, layer: Attention | Latent, cache_dtype: str) -> Choice:
+    def choose(self, layer: Attention | Latent, cache_dtype: str) -> SelectedBackend:
         """The backend of a layer with a cache dtype. Raises DocumentError where none takes it, or not the user's."""
         if layer.backend is not None:
-            return Choice(layer.backend, "the model's own")
+            return SelectedBackend(layer.backend, "the model's own")
         ask = self._ask(layer, cache_dtype)
         extra = tuple(layer.facts.items()) if isinstance(layer, Latent) else ()
         key = (ask, extra)
@@ -112,7 +112,7 @@ class Chooser:
             use_kv_connector=setting.arguments.kv_connector is not None,
         )
 
-    def _choose(self, ask: Ask, extra: Mapping[str, Any]) -> Choice:
+    def _choose(self, ask: Ask, extra: Mapping[str, Any]) -> SelectedBackend:
         wanted = self.setting.attention_backend
         if wanted is not None:
             self._check_named(wanted)
@@ -123,22 +123,26 @@ class Chooser:
             reasons = self._reasons(wanted, ask, extra)
             if reasons:
                 raise stopped("attention_backend", f"{wanted} does not take {'; '.join(reasons)}")
-            return Choice(wanted, "asked for")
+            return SelectedBackend(wanted, "asked for")
         passed: list[PassedOver] = []
         for name in candidates(self.setting.release.catalogue, self.setting.deployment, ask):
             reasons = self._reasons(name, ask, extra)
             if not reasons:
-                return Choice(name, "first on the release's list that takes the layer", tuple(passed))
+                return SelectedBackend(name, "first on the release's list that takes the layer", tuple(passed))
             passed.append(PassedOver(name, reasons))
         said = "; ".join(f"{name}: {', '.join(reasons)}" for name, reasons in passed)
         raise stopped("attention_backend", f"no attention backend of {self._place()} takes the layers: {said}")
 
-    def _unasked(self, ask: Ask) -> Choice | None:
+    def _unasked(self, ask: Ask) -> SelectedBackend | None:
         """The backend of a CPU, which is taken whatever the user names and without asking what it supports."""
         if self.setting.platform != "cpu" or ask.use_sparse:
             return None
         found = candidates(self.setting.release.catalogue, self.setting.deployment, ask)
-        return Choice(found[0], "the platform's own, which is taken without asking what it supports") if found else None
+        return (
+            SelectedBackend(found[0], "the platform's own, which is taken without asking what it supports")
+            if found
+            else None
+        )
 
     def _place(self) -> str:
         capability = self.setting.capability

@@ -15,7 +15,7 @@ from kvinspect.engine.backends import Backend
 from kvinspect.engine.conditions import choose
 from kvinspect.models.layers import State
 from kvinspect.models.resolve import refusal
-from kvinspect.models.setting import DEFAULT_BLOCK_SIZE, Setting, one_token
+from kvinspect.models.setting import DEFAULT_BLOCK_SIZE, ModelSetting, one_token
 from kvinspect.models.turboquant import slot_bytes
 from kvinspect.specs.kinds import LayerSpec, recast
 from kvinspect.specs.mamba import MambaSpec
@@ -72,7 +72,7 @@ ON_CPU = 128
 """Tokens of a block on a CPU, whatever the backend."""
 
 
-def blocks(setting: Setting, backends: Sequence[Backend], states: Sequence[State]) -> Blocks:
+def blocks(setting: ModelSetting, backends: Sequence[Backend], states: Sequence[State]) -> Blocks:
     """The block sizes of a model. `backends` are those of its layers with attention, the first layer's first."""
     found = Blocks(setting.block_size or DEFAULT_BLOCK_SIZE, setting.mamba_block_size)
     if not backends:
@@ -88,18 +88,18 @@ def blocks(setting: Setting, backends: Sequence[Backend], states: Sequence[State
     return found
 
 
-def _page(spec: LayerSpec, setting: Setting, backend: Backend) -> int:
+def _page(spec: LayerSpec, setting: ModelSetting, backend: Backend) -> int:
     """Bytes of a spec's page as the backend packs it."""
     packed = setting.release.customized_spec(spec, backend)
     return packed.page(setting.release.reshape.unpadded_page)
 
 
-def _token_bytes(setting: Setting, backend: Backend, cache_dtype: str) -> int:
+def _token_bytes(setting: ModelSetting, backend: Backend, cache_dtype: str) -> int:
     """Bytes of one token in one layer with the model's own heads."""
     return _page(one_token(setting, cache_dtype), setting, backend)
 
 
-def _token_beside_states(setting: Setting, backend: Backend) -> int:
+def _token_beside_states(setting: ModelSetting, backend: Backend) -> int:
     """Bytes of one token of attention beside states; TurboQuant's own, and a multiple of layers left unquantised."""
     cache_dtype = setting.cache_dtype
     if not cache_dtype.startswith("turboquant_"):
@@ -111,7 +111,9 @@ def _token_beside_states(setting: Setting, backend: Backend) -> int:
     return lcm(packed, _token_bytes(setting, backend, "auto")) if setting.skip_layers else packed
 
 
-def _aligned_to_states(found: Blocks, setting: Setting, backends: Sequence[Backend], states: Sequence[State]) -> Blocks:
+def _aligned_to_states(
+    found: Blocks, setting: ModelSetting, backends: Sequence[Backend], states: Sequence[State]
+) -> Blocks:
     """Attention's block enlarged until its page holds a state's, the state's page padded to the same size."""
     backend, state = backends[0], states[0]
     page = MambaSpec(-1, state.weighed or state.shapes, state.dtypes).content_bytes
@@ -162,7 +164,7 @@ def on_checkpoints(states: Sequence[State]) -> int:
     return 1 if min(alignments) < 2 else lcm(*alignments)
 
 
-def _aligned_to_unquantised(found: Blocks, setting: Setting, backend: Backend) -> Blocks:
+def _aligned_to_unquantised(found: Blocks, setting: ModelSetting, backend: Backend) -> Blocks:
     """The quantised layers' block enlarged until its page holds that of a layer that is not quantised."""
     quantised = _token_bytes(setting, backend, setting.cache_dtype)
     plain = _token_bytes(setting, backend, "auto")

@@ -9,36 +9,36 @@ from dataclasses import replace
 from kvinspect.models.config import Model, load_model
 from kvinspect.models.draft_tables import BY_ARCHITECTURE, BY_NAME, SHIPPED, SPECULATORS, WITHOUT_LAYERS
 from kvinspect.models.fields import Fields
-from kvinspect.models.here import Here
 from kvinspect.models.layers import Layer
 from kvinspect.models.registry import table
 from kvinspect.models.resolve import refusal
+from kvinspect.models.scope import Scope
 
 READ = ("eagle", "eagle3", "dflash", "dspark", "draft_model", "mtp")
 """Ways to draft with a model of its own configuration."""
 
 
-def draft_layers(here: Here) -> Iterator[Layer]:
+def draft_layers(scope: Scope) -> Iterator[Layer]:
     """The layers of the draft that the engine arguments name, none where there is none.
 
     Raises DocumentError for a target without a draft of its own, and for a draft that is not known.
     """
-    draft = _draft(here)
-    method = method_of(here, draft)
+    draft = _draft(scope)
+    method = method_of(scope, draft)
     if method == "mtp":
-        yield from _shipped(here, draft)
+        yield from _shipped(scope, draft)
     elif draft is None:
         return
     elif method == "draft_model":
-        yield from _whole(here, draft)
+        yield from _whole(scope, draft)
     elif method in ("eagle", "eagle3", "dflash", "dspark"):
-        yield from _reading(here, draft, method)
+        yield from _reading(scope, draft, method)
 
 
-def left_out(here: Here) -> str:
+def left_out(scope: Scope) -> str:
     """What of a draft is left out and why, in words; empty where nothing is."""
-    draft, name = _draft(here), here.setting.arguments.draft_model
-    method = method_of(here, draft)
+    draft, name = _draft(scope), scope.setting.arguments.draft_model
+    method = method_of(scope, draft)
     if method in WITHOUT_LAYERS or draft is not None or (method == "mtp" and not name):
         return ""
     why = "which is no folder here" if method in READ else "of a kind that kvinspect does not know"
@@ -50,9 +50,9 @@ def is_readable(name: str | None) -> bool:
     return bool(name) and os.path.exists(str(name))
 
 
-def method_of(here: Here, draft: Model | None) -> str:
+def method_of(scope: Scope, draft: Model | None) -> str:
     """How the engine drafts: as it is told, else by the draft's name, its classes or its model type."""
-    arguments = here.setting.arguments
+    arguments = scope.setting.arguments
     method, name = arguments.speculative_method or "", arguments.draft_model or ""
     method = "mtp" if method.endswith("_mtp") else method
     if method not in ("", "draft_model", "mtp") or not name:
@@ -60,10 +60,10 @@ def method_of(here: Here, draft: Model | None) -> str:
     if name in WITHOUT_LAYERS:
         return name
     by_name = (way for word, way in BY_NAME.items() if word in name.lower())
-    return next(by_name, None) or (_method_by_config(here, draft) if draft else method or "draft_model")
+    return next(by_name, None) or (_method_by_config(scope, draft) if draft else method or "draft_model")
 
 
-def _method_by_config(here: Here, draft: Model) -> str:
+def _method_by_config(scope: Scope, draft: Model) -> str:
     """How a draft drafts that no name tells about."""
     by_class = (BY_ARCHITECTURE[name] for name in draft.architectures if name in BY_ARCHITECTURE)
     kind = draft.config.model_type
@@ -71,48 +71,48 @@ def _method_by_config(here: Here, draft: Model) -> str:
         return found
     if kind in WITHOUT_LAYERS and kind:
         return kind
-    return "mtp" if _comes_with(here, draft) else "draft_model"
+    return "mtp" if _comes_with(scope, draft) else "draft_model"
 
 
-def _draft(here: Here) -> Model | None:
+def _draft(scope: Scope) -> Model | None:
     """The model that drafts, where it has a configuration of its own that is here."""
-    name = here.setting.arguments.draft_model
+    name = scope.setting.arguments.draft_model
     return load_model(name or "", inside="") if is_readable(name) else None
 
 
-def _comes_with(here: Here, model: Model) -> str | None:
+def _comes_with(scope: Scope, model: Model) -> str | None:
     """The architecture of the draft that comes with a model, in the release."""
-    known = table(here.setting.release.version)["classes"]
+    known = table(scope.setting.release.version)["classes"]
     for key in (*list(model.architectures)[:1], model.config.model_type):
         if key in SHIPPED:
             return next((name for name in SHIPPED[key] if name in known), SHIPPED[key][-1])
     return None
 
 
-def _shipped(here: Here, draft: Model | None) -> Iterator[Layer]:
+def _shipped(scope: Scope, draft: Model | None) -> Iterator[Layer]:
     """A draft that comes with its target, or with a copy of it that is named."""
-    if draft is None and here.setting.arguments.draft_model:
+    if draft is None and scope.setting.arguments.draft_model:
         return
-    model = draft or here.model
-    architecture = _comes_with(here, model)
+    model = draft or scope.model
+    architecture = _comes_with(scope, model)
     if architecture is None:
         kind = model.config.model_type
         message = f"kvinspect knows no draft (mtp) that comes with a target of model type {kind or 'unknown'}"
         raise refusal("speculative_config", message)
-    yield from replace(here, at="", model=model).inner(model.config, "", architecture)
+    yield from replace(scope, at="", model=model).inner(model.config, "", architecture)
 
 
-def _whole(here: Here, draft: Model) -> Iterator[Layer]:
+def _whole(scope: Scope, draft: Model) -> Iterator[Layer]:
     """A small model that drafts, under a prefix of its own; the last pipeline stage has it."""
-    for layer in replace(here, at="", model=draft).inner(draft.config, "draft_model"):
-        yield layer._replace(number=here.text.layers + (layer.number or 0))
+    for layer in replace(scope, at="", model=draft).inner(draft.config, "draft_model"):
+        yield layer._replace(number=scope.text.layers + (layer.number or 0))
 
 
-def _reading(here: Here, draft: Model, method: str) -> Iterator[Layer]:
+def _reading(scope: Scope, draft: Model, method: str) -> Iterator[Layer]:
     """A draft that reads the target's hidden states: its class has the method's name before the target's."""
     text, names = speculator(draft) or (draft.text, list(draft.architectures))
     for name in names[:1]:
-        yield from replace(here, at="").inner(text, "", _named(name, method))
+        yield from replace(scope, at="").inner(text, "", _named(name, method))
 
 
 def _named(name: str, method: str) -> str:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from kvinspect.models.setting import Setting
+from kvinspect.models.setting import ModelSetting
 
 SUPPORTED = {2: (8, 9, 10, 11, 12), 3: (9,), 4: (9, 10, 11)}
 """Version → families of compute capability that it is built for."""
 
 
-def flash_attention_version(setting: Setting, head_size: int) -> int | None:
+def flash_attention_version(setting: ModelSetting, head_size: int) -> int | None:
     """The version for a head size in elements (0: whatever the size), None where none runs."""
     family = int((setting.capability or "0").split(".")[0])
     version = {9: 3, 10: 4}.get(family, 2)

@@ -88,7 +88,7 @@ def _bundled(name: str) -> Located | None:
     return Located(config=found, source=found.source) if found else None
 
 
-def here(name: str, beside: str) -> pathlib.Path | None:
+def local_config(name: str, beside: str) -> pathlib.Path | None:
     """The config.json that a name stands for on this machine, looked up beside a file as well; None where it is not."""
     for path in (pathlib.Path(name), pathlib.Path(beside).parent / name) if name else ():
         found = path / CONFIG if is_folder(path) else path

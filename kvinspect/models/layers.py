@@ -66,7 +66,7 @@ class State(NamedTuple):
     """The backend's name where it is not the kind's."""
     checkpoint: int | None = None
     """Tokens that the states which a prefill leaves on its way are aligned to; above 1 they lie on whole blocks."""
-    own_checkpoint: int | None = None
+    checkpoint_alignment: int | None = None
     """The same where blocks do not keep to it: the layer's kernel leaves them at any multiple."""
     weighed: tuple[tuple[int, ...], ...] | None = None
     """The shapes by which pages are aligned, where the model's class answers others than its layers."""

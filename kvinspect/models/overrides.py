@@ -8,18 +8,18 @@ from kvinspect.engine.conditions import choose
 from kvinspect.models.config import Model
 from kvinspect.models.flash_attention import SUPPORTED
 from kvinspect.models.resolve import refusal
-from kvinspect.models.setting import Setting
+from kvinspect.models.setting import ModelSetting
 
-Override = Callable[[Model, Setting], Setting]
+Override = Callable[[Model, ModelSetting], ModelSetting]
 
 
-def gemma4(model: Model, setting: Setting) -> Setting:
+def gemma4(model: Model, setting: ModelSetting) -> ModelSetting:
     """Two head sizes: FlashAttention 4 for all layers where it runs, else Triton for all."""
     text = model.text
     sizes = (text.maybe_count("head_dim"), text.maybe_count("global_head_dim"))
     if None in sizes or sizes[0] == sizes[1] or setting.platform != "cuda":
         return setting
-    flash, triton = setting.own_backends("gemma4")
+    flash, triton = setting.model_backends("gemma4")
     family = int((setting.capability or "0").split(".")[0])
     if setting.rules.gemma4_by_layer and family == 9 and setting.cache_dtype.startswith("fp8"):
         return setting
@@ -30,12 +30,12 @@ def gemma4(model: Model, setting: Setting) -> Setting:
     return setting._replace(attention_backend=setting.attention_backend or triton)
 
 
-def deepseek_v32(model: Model, setting: Setting) -> Setting:
+def deepseek_v32(model: Model, setting: ModelSetting) -> ModelSetting:
     """A cache asked to be bfloat16 is the model's own."""
     return setting._replace(cache_dtype="auto") if setting.cache_dtype == "bfloat16" else setting
 
 
-def deepseek_v4(model: Model, setting: Setting) -> Setting:
+def deepseek_v4(model: Model, setting: ModelSetting) -> ModelSetting:
     """FlashMLA's rows, and FlashInfer's on devices of 12.x, have DeepSeek's own format, which is fp8."""
     entry = setting.release.catalogue["backends"].get(setting.attention_backend, {})
     if choose(entry.get("unpacked_rows"), setting.deployment.facts()):
@@ -46,12 +46,12 @@ def deepseek_v4(model: Model, setting: Setting) -> Setting:
     return setting._replace(cache_dtype="fp8_ds_mla")
 
 
-def nemotron_h(model: Model, setting: Setting) -> Setting:
+def nemotron_h(model: Model, setting: ModelSetting) -> ModelSetting:
     """States in float32 where neither the user nor the file says otherwise."""
     return _state_dtype(setting, model.text.dtype("mamba_ssm_cache_dtype", "float32", STATE_DTYPES))
 
 
-def qwen3_5(model: Model, setting: Setting) -> Setting:
+def qwen3_5(model: Model, setting: ModelSetting) -> ModelSetting:
     """States in the dtype of the file where the user names none."""
     return _state_dtype(setting, model.text.dtype("mamba_ssm_dtype", "auto", STATE_DTYPES))
 
@@ -60,7 +60,7 @@ STATE_DTYPES = ("auto", "float32", "float16", "bfloat16")
 """What the cache of a state may be asked to be, in a file as on the command line."""
 
 
-def _state_dtype(setting: Setting, dtype: str) -> Setting:
+def _state_dtype(setting: ModelSetting, dtype: str) -> ModelSetting:
     return setting._replace(mamba_ssm_cache_dtype=dtype) if setting.mamba_ssm_cache_dtype == "auto" else setting
 
 
@@ -80,7 +80,7 @@ OVERRIDES: Mapping[str, Override] = {
 """Architecture → what it settles (`MODELS_CONFIG_MAP`)."""
 
 
-def _check_replay(setting: Setting) -> None:
+def _check_replay(setting: ModelSetting) -> None:
     """`--use-replayssm` keeps a ring of inputs beside the states, which few models and settings know."""
     if not setting.arguments.use_replayssm:
         return
@@ -92,7 +92,7 @@ def _check_replay(setting: Setting) -> None:
         raise refusal("use_replayssm", "use_replayssm does not go with speculative decoding")
 
 
-def overridden(model: Model, setting: Setting) -> Setting:
+def overridden(model: Model, setting: ModelSetting) -> ModelSetting:
     """The settings with what the model's architecture changes in them. Raises DocumentError for what it refuses."""
     _check_replay(setting)
     architecture = setting.architecture

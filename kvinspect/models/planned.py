@@ -18,7 +18,7 @@ from kvinspect.document.model import (
 )
 from kvinspect.models import nested
 from kvinspect.models.answer import SpecsAnswer
-from kvinspect.models.setting import Setting
+from kvinspect.models.setting import ModelSetting
 from kvinspect.planning.inputs import Inputs
 from kvinspect.planning.inspection import in_order
 
@@ -139,7 +139,7 @@ def _written(engine_args: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _of_environment(setting: Setting) -> dict[str, Any]:
+def _of_environment(setting: ModelSetting) -> dict[str, Any]:
     """What of the environment a document has keys of its own for."""
     found: dict[str, Any] = {}
     layout, runner = setting.arguments.variable("VLLM_KV_CACHE_LAYOUT"), "VLLM_USE_V2_MODEL_RUNNER"
@@ -150,7 +150,7 @@ def _of_environment(setting: Setting) -> dict[str, Any]:
     return found
 
 
-def _with_connector(document: Mapping[str, Any], transfer: Transfer, setting: Setting) -> dict[str, Any]:
+def _with_connector(document: Mapping[str, Any], transfer: Transfer, setting: ModelSetting) -> dict[str, Any]:
     """The document with what the KV connector makes of it. Raises DocumentError where it does not take the groups."""
     found = {
         **document,

@@ -35,7 +35,7 @@ DEFAULT_SEQS = 128
 """`SchedulerConfig`'s defaults. `vllm serve` has others by the size of the GPU and passes them on."""
 
 
-class Setting(NamedTuple):
+class ModelSetting(NamedTuple):
     """What is settled before layers are made. Sizes in tokens; `block_size` is the user's, None where nobody says."""
 
     release: Release
@@ -84,7 +84,7 @@ class Setting(NamedTuple):
         """The V size of a latent row of `size` elements, as the release's specs have it."""
         return 0 if self.rules.names_rows else size
 
-    def own_backends(self, model: str, flash_attn_version: int | None = None) -> Sequence[str]:
+    def model_backends(self, model: str, flash_attn_version: int | None = None) -> Sequence[str]:
         """The backends that a model's own code tries for its layers, most preferred first."""
         facts = {**self.deployment.facts(), "flash_attn_version": flash_attn_version}
         found: Sequence[str] = choose(self.release.catalogue["model_selection"][model], facts)
@@ -105,7 +105,7 @@ def settle(
     capability: str | None,
     arguments: EngineArguments,
     architecture: Architecture,
-) -> Setting:
+) -> ModelSetting:
     """Answer every question of a model's settings, in the engine's order. Raises DocumentError where it would stop."""
     pooling = architecture.runner == "pooling"
     shape = shape_of(model, _may_see(model, architecture, arguments, release.models))
@@ -119,7 +119,7 @@ def settle(
     cache_dtype = resolve_cache_dtype(model, arguments.kv_cache_dtype, release)
     packed = cache_dtype.startswith("turboquant_")
     ends = left_unquantised(model.text.layers) if packed and not hybrid else ()
-    return Setting(
+    return ModelSetting(
         release=release,
         rules=rule,
         platform=platform,
@@ -227,7 +227,7 @@ def _check_ranks(model: Model, shape: Shape, arguments: EngineArguments, archite
             raise refusal("decode_context_parallel_size", f"{text} × {contexts - 1}")
 
 
-def one_token(setting: Setting, cache_dtype: str) -> AttentionSpec:
+def one_token(setting: ModelSetting, cache_dtype: str) -> AttentionSpec:
     """The spec of one token of a layer with the model's own heads, as block sizes are weighed with."""
     kv_heads = 1 if setting.shape.is_mla else max(1, setting.shape.kv_heads // setting.ranks)
     size = setting.shape.head_size

@@ -9,16 +9,16 @@ from typing import Any, NamedTuple
 from kvinspect.document.limits import MAX_LAYERS
 from kvinspect.document.words import SPEC_CLASSES
 from kvinspect.engine.backends import Backend
-from kvinspect.models.backends import Choice, Chooser
+from kvinspect.models.backends import Chooser, SelectedBackend
 from kvinspect.models.block_size import Blocks, blocks, window_block_size, window_block_size_within
 from kvinspect.models.config import Model
 from kvinspect.models.drafts import draft_layers, left_out
-from kvinspect.models.here import Here
 from kvinspect.models.layers import Attention, Bare, Given, Latent, Layer, State
 from kvinspect.models.overrides import overridden
 from kvinspect.models.parallel import Heads, Uneven, heads, stage_layers
 from kvinspect.models.resolve import refusal, torch_dtype
-from kvinspect.models.setting import Setting
+from kvinspect.models.scope import Scope
+from kvinspect.models.setting import ModelSetting
 from kvinspect.models.turboquant import slot_bytes
 from kvinspect.specs.attention import AttentionSpec
 from kvinspect.specs.kinds import LayerSpec, attention, class_of, recast
@@ -31,7 +31,7 @@ class LayerCache(NamedTuple):
     name: str
     spec: LayerSpec
     page_size_bytes: int
-    backend: Choice
+    backend: SelectedBackend
     is_draft: bool = False
 
     @property
@@ -48,7 +48,7 @@ class LayerCache(NamedTuple):
 class Specs(NamedTuple):
     """The cache of one pipeline stage, on each of its ranks alike."""
 
-    setting: Setting
+    setting: ModelSetting
     blocks: Blocks
     layers: tuple[LayerCache, ...]
     shared: Mapping[str, str]
@@ -59,13 +59,13 @@ class Specs(NamedTuple):
     """What of a draft has no layers here."""
 
 
-def make_specs(model: Model, setting: Setting, stage: int = 0) -> Specs:
+def make_specs(model: Model, setting: ModelSetting, stage: int = 0) -> Specs:
     """The specs of a stage of a model. Raises DocumentError where the engine would not start with it."""
     setting = overridden(model, setting)
     model = model.having(sliding_window=None) if setting.arguments.disable_sliding_window else model
-    here = Here(model, setting, model.config, setting.architecture.name, setting.architecture.cls)
-    own = _counted(here.layers(), model)
-    everywhere = _counted(chain(own, draft_layers(here)), model)
+    scope = Scope(model, setting, model.config, setting.architecture.name, setting.architecture.cls)
+    own = _counted(scope.layers(), model)
+    everywhere = _counted(chain(own, draft_layers(scope)), model)
     drafts = {layer.name for layer in everywhere[len(own) :]} if setting.rules.marks_drafts else set()
     layers = tuple(_of_stage(everywhere, model, setting, stage))
     chooser = Chooser(setting)
@@ -83,7 +83,7 @@ def make_specs(model: Model, setting: Setting, stage: int = 0) -> Specs:
     without = tuple(sorted(layer.name for layer in layers if _has_no_cache(layer)))
     cached = (layer for layer in layers if layer.name not in shared and layer.name not in without)
     made = (make.cache(layer, chosen[layer.name])._replace(is_draft=layer.name in drafts) for layer in cached)
-    return Specs(setting, sizes, tuple(made), shared, without, left_out(here))
+    return Specs(setting, sizes, tuple(made), shared, without, left_out(scope))
 
 
 def _counted(layers: Iterable[Layer], model: Model) -> tuple[Layer, ...]:
@@ -99,7 +99,7 @@ def _has_no_cache(layer: Layer) -> bool:
     return isinstance(layer, Bare) or (isinstance(layer, Attention) and layer.attn_type == "encoder_only")
 
 
-def _in_latent_format(setting: Setting, chosen: Mapping[str, Choice]) -> Setting:
+def _in_latent_format(setting: ModelSetting, chosen: Mapping[str, SelectedBackend]) -> ModelSetting:
     """The cache dtype that a sparse MLA backend puts in place (`_canonicalize_sparse_mla_kv_cache_dtype`)."""
     known = setting.release.catalogue["backends"]
     used = {choice.backend for choice in chosen.values()}
@@ -107,7 +107,7 @@ def _in_latent_format(setting: Setting, chosen: Mapping[str, Choice]) -> Setting
     return setting._replace(cache_dtype="fp8_ds_mla") if packs else setting
 
 
-def _of_stage(layers: Sequence[Layer], model: Model, setting: Setting, stage: int) -> Iterator[Layer]:
+def _of_stage(layers: Sequence[Layer], model: Model, setting: ModelSetting, stage: int) -> Iterator[Layer]:
     """The layers of a pipeline stage."""
     stages = setting.arguments.pipeline_parallel_size
     if stages == 1:
@@ -121,7 +121,7 @@ def _of_stage(layers: Sequence[Layer], model: Model, setting: Setting, stage: in
     yield from (layer for layer in layers if layer.number is None or min(layer.number, last) in mine)
 
 
-def layer_cache_dtype(layer: Layer, setting: Setting) -> str:
+def layer_cache_dtype(layer: Layer, setting: ModelSetting) -> str:
     """The cache dtype of a layer: the engine's, or the model's where the user leaves the layer unquantised."""
     skipped = setting.skip_layers
     if isinstance(layer, Latent) and str(layer.number) in skipped and setting.rules.latent_is_quantised:
@@ -133,13 +133,13 @@ def layer_cache_dtype(layer: Layer, setting: Setting) -> str:
     return setting.cache_dtype
 
 
-def _choice(layer: Layer, chooser: Chooser, setting: Setting) -> Choice:
+def _choice(layer: Layer, chooser: Chooser, setting: ModelSetting) -> SelectedBackend:
     if isinstance(layer, State):
-        return Choice(
+        return SelectedBackend(
             layer.backend or setting.release.catalogue["backends"][layer.mamba_type]["name"], "the layer's kind"
         )
     if isinstance(layer, (Given, Bare)):
-        return Choice(layer.backend, "the model's own")
+        return SelectedBackend(layer.backend, "the model's own")
     return chooser.choose(layer, layer_cache_dtype(layer, setting))
 
 
@@ -151,13 +151,13 @@ class _Maker(NamedTuple):
     """Makes the specs of layers under one setting."""
 
     model: Model
-    setting: Setting
+    setting: ModelSetting
     chooser: Chooser
     blocks: Blocks
     all_leave_states: bool = False
     """Whether every layer with states can leave some on the way of a prefill."""
 
-    def cache(self, layer: Layer, choice: Choice) -> LayerCache:
+    def cache(self, layer: Layer, choice: SelectedBackend) -> LayerCache:
         """A layer with its spec, as the backend packs it, and its bytes a page."""
         release = self.setting.release
         spec = self._spec(layer, choice)
@@ -172,7 +172,7 @@ class _Maker(NamedTuple):
     def _layout(self, backend: Backend) -> str:
         return backend.required_layout or "NHD"
 
-    def _spec(self, layer: Layer, choice: Choice) -> LayerSpec:
+    def _spec(self, layer: Layer, choice: SelectedBackend) -> LayerSpec:
         if isinstance(layer, State):
             return self._state(layer)
         if isinstance(layer, Given):
@@ -217,8 +217,8 @@ class _Maker(NamedTuple):
 
     def _checkpoints(self, layer: State, size: int) -> tuple[tuple[str, Any], ...]:
         """What a spec says of states that a prefill leaves on its way."""
-        if layer.own_checkpoint is not None:
-            return self._marked(_checkpoints(layer.own_checkpoint), "MambaSpec")
+        if layer.checkpoint_alignment is not None:
+            return self._marked(_checkpoints(layer.checkpoint_alignment), "MambaSpec")
         if layer.checkpoint is None or (layer.checkpoint > 1 and not self.all_leave_states):
             return ()
         return self._marked(_checkpoints(size if layer.checkpoint > 1 else layer.checkpoint), "MambaSpec")

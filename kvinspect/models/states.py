@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from kvinspect.models.here import Here
 from kvinspect.models.layers import State
 from kvinspect.models.resolve import torch_dtype
+from kvinspect.models.scope import Scope
 
 Shape = tuple[int, ...]
 
@@ -45,37 +45,37 @@ class Delta(NamedTuple):
 class States(NamedTuple):
     """Makes the layers of one model. `ahead` is the tokens drafted ahead."""
 
-    here: Here
+    scope: Scope
 
     @property
     def ahead(self) -> int:
         """Tokens that are drafted ahead, and may have to be taken back."""
-        return self.here.setting.arguments.num_speculative_tokens
+        return self.scope.setting.arguments.num_speculative_tokens
 
     def share(self, whole: int, what: str) -> int:
         """What one rank holds. Raises DocumentError where the ranks cannot share evenly."""
-        ranks = self.here.setting.ranks
+        ranks = self.scope.setting.ranks
         if whole % ranks:
-            self.here.text.refuse(what, f"{whole} of {what} cannot be divided among tensor_parallel_size {ranks}")
+            self.scope.text.refuse(what, f"{whole} of {what} cannot be divided among tensor_parallel_size {ranks}")
         return whole // ranks
 
     def dtypes(self) -> tuple[str, str]:
         """(dtype of a convolution's state, dtype of a state-space or recurrent state)."""
-        arguments, dtype = self.here.setting.arguments, self.here.setting.dtype
+        arguments, dtype = self.scope.setting.arguments, self.scope.setting.dtype
         first = torch_dtype(arguments.mamba_cache_dtype, dtype)
-        second = self.here.setting.mamba_ssm_cache_dtype
+        second = self.scope.setting.mamba_ssm_cache_dtype
         return first, first if second == "auto" else second
 
     def _type(self, layer_class: str) -> str:
         """The word for the backend of one of vLLM's classes of layers with states (`mamba_type`)."""
-        found: str = self.here.setting.release.catalogue["state_layers"][layer_class]
+        found: str = self.scope.setting.release.catalogue["state_layers"][layer_class]
         return found
 
     def mamba1(self, name: str, number: int, intermediate: int, state: int, kernel: int) -> State:
         """A Mamba 1 mixer."""
         channels = self.share(intermediate, "intermediate_size")
         shapes = ((kernel - 1, channels), (channels, state))
-        return State(self.here.named(name), number, shapes, self.dtypes(), self._type("MambaMixer"))
+        return State(self.scope.named(name), number, shapes, self.dtypes(), self._type("MambaMixer"))
 
     def mamba2(self, name: str, number: int | None, sizes: Mamba2, *, weighs_ahead: bool = False) -> State:
         """A Mamba 2 mixer; with ReplaySSM a ring of the last inputs beside its states.
@@ -84,15 +84,15 @@ class States(NamedTuple):
         """
         shapes = self._mamba2(sizes, self.ahead)
         dtypes: tuple[str, ...] = self.dtypes()
-        weighs_ahead = weighs_ahead or self.here.cls in self.here.rules.weigh_ahead
+        weighs_ahead = weighs_ahead or self.scope.cls in self.scope.rules.weigh_ahead
         weighed = None if weighs_ahead or not self.ahead else self._mamba2(sizes, 0)
-        if self.here.setting.arguments.use_replayssm:
+        if self.scope.setting.arguments.use_replayssm:
             ring, ring_dtypes = self._ring(sizes)
             weighed = weighed if weighed is None else (*weighed, *ring)
             shapes, dtypes = (*shapes, *ring), (*dtypes, *ring_dtypes)
-        checkpoint = 1 if self.here.rules.states_checkpoint else None
+        checkpoint = 1 if self.scope.rules.states_checkpoint else None
         return State(
-            self.here.named(name),
+            self.scope.named(name),
             number,
             shapes,
             dtypes,
@@ -108,29 +108,31 @@ class States(NamedTuple):
 
     def _groups(self, groups: int) -> int:
         """Groups of all ranks together, a single one repeated. Raises DocumentError where others cannot be divided."""
-        ranks = self.here.setting.ranks
+        ranks = self.scope.setting.ranks
         return ranks if groups == 1 else ranks * self.share(groups, "mamba groups")
 
     def _ring(self, sizes: Mamba2) -> tuple[tuple[Shape, ...], tuple[str, ...]]:
         """What ReplaySSM keeps of the last inputs: x, dt and B."""
-        length, dtype = self.here.setting.arguments.replayssm_buffer_len, self.here.setting.dtype
+        length, dtype = self.scope.setting.arguments.replayssm_buffer_len, self.scope.setting.dtype
         heads = self.share(sizes.heads, "mamba heads")
-        groups = self._groups(sizes.groups) // self.here.setting.ranks
+        groups = self._groups(sizes.groups) // self.scope.setting.ranks
         shapes = ((heads, length, sizes.head_dim), (heads, length), (groups, length, sizes.state))
         return shapes, (dtype, "float32", dtype)
 
     def short_conv(self, name: str, number: int, channels: int, kernel: int) -> State:
         """A short convolution, and nothing else."""
-        ahead = self.ahead if self.here.rules.short_conv_counts_ahead else 0
+        ahead = self.ahead if self.scope.rules.short_conv_counts_ahead else 0
         share = self.share(channels, "conv_dim")
         weighed = ((kernel - 1, share),) if ahead else None
         shapes = ((kernel - 1 + ahead, share),)
-        return State(self.here.named(name), number, shapes, self.dtypes()[:1], self._type("ShortConv"), weighed=weighed)
+        return State(
+            self.scope.named(name), number, shapes, self.dtypes()[:1], self._type("ShortConv"), weighed=weighed
+        )
 
     def linear(self, name: str, number: int, heads: int, head_dim: int, backend: str) -> State:
         """Linear attention: a matrix a head."""
-        shapes = ((heads // self.here.setting.ranks, head_dim, head_dim),)
-        return State(self.here.named(name), number, shapes, self.dtypes()[:1], self._type("LinearAttention"), backend)
+        shapes = ((heads // self.scope.setting.ranks, head_dim, head_dim),)
+        return State(self.scope.named(name), number, shapes, self.dtypes()[:1], self._type("LinearAttention"), backend)
 
     def delta(self, name: str, number: int, sizes: Delta, *, may_checkpoint: bool = True) -> State:
         """A gated delta net, whose kernels may leave states on the way of a prefill."""
@@ -139,11 +141,11 @@ class States(NamedTuple):
         heads = self.share(sizes.value_heads, "linear_num_value_heads")
         shapes = (conv, (heads, sizes.value_dim, sizes.key_dim))
         checkpoint = DELTA_CHECKPOINT if may_checkpoint and self._leaves_states(sizes.key_dim) else None
-        return State(self.here.named(name), number, shapes, self.dtypes(), self._type(DELTA), checkpoint=checkpoint)
+        return State(self.scope.named(name), number, shapes, self.dtypes(), self._type(DELTA), checkpoint=checkpoint)
 
     def _leaves_states(self, key_dim: int) -> bool:
         """Whether FlashInfer's kernel does the prefill: on 9.0, and on 10.x and 12.x with keys of 128 elements."""
-        setting = self.here.setting
+        setting = self.scope.setting
         if not setting.rules.states_checkpoint or setting.platform != "cuda" or setting.mamba_cache_mode != "align":
             return False
         major = (setting.capability or "").partition(".")[0]
@@ -151,8 +153,8 @@ class States(NamedTuple):
 
     def kimi_delta(self, name: str, number: int, heads: int, head_dim: int, kernel: int, backend: str | None) -> State:
         """Kimi Delta Attention, its recurrent state in float32 whatever is asked for."""
-        ahead = self.ahead if self.here.rules.kimi_counts_ahead else 0
+        ahead = self.ahead if self.scope.rules.kimi_counts_ahead else 0
         conv = (kernel - 1 + ahead, self.share(3 * heads * head_dim, "linear attention channels"))
         shapes = (conv, (self.share(heads, "linear attention heads"), head_dim, head_dim))
         dtypes = (self.dtypes()[0], "float32")
-        return State(self.here.named(name), number, shapes, dtypes, self._type(DELTA), backend)
+        return State(self.scope.named(name), number, shapes, dtypes, self._type(DELTA), backend)

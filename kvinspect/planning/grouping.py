@@ -11,7 +11,7 @@ from kvinspect.document.numbers import counted
 from kvinspect.engine.groups import KVCacheGroup
 from kvinspect.engine.refusal import Refused
 from kvinspect.planning.deployment import Deployment
-from kvinspect.planning.latents import latent_groups
+from kvinspect.planning.latent_windows import latent_groups
 from kvinspect.planning.packed import packed_groups
 from kvinspect.planning.unify import unified
 from kvinspect.provenance import vllm
@@ -53,10 +53,10 @@ def grouped(specs: Specs, deployment: Deployment, release: PlannerRelease) -> Gr
     if release.packs_latents(specs, release):
         why = "latent layers with windows of several sizes are packed side by side in each block"
         return Grouping(latent_groups(specs, release), "packed", why, specs)
-    indexed = release.indexed(specs, release)
-    if indexed is not None:
+    latent_index = release.latent_index(specs, release)
+    if latent_index is not None:
         why = "states lie on the pages of latents, and the pages of their index beside them"
-        return Grouping(_numbered(indexed), "latent_index", why, specs)
+        return Grouping(_numbered(latent_index), "latent_index", why, specs)
     hidden = {layer: spec for layer, spec in specs.items() if spec.hidden_states}
     rest = {layer: spec for layer, spec in specs.items() if layer not in hidden}
     packed = packed_groups(rest, deployment, release)

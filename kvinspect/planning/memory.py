@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from kvinspect.document.numbers import counted
 from kvinspect.engine.groups import KVCacheGroup
 from kvinspect.engine.refusal import Refused
-from kvinspect.planning.backing import bytes_per_block
 from kvinspect.planning.deployment import Deployment
+from kvinspect.planning.placement import bytes_per_block
 from kvinspect.planning.requests import longest_fitting
 from kvinspect.provenance import vllm
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from kvinspect.engine.refusal import Refused
 from kvinspect.planning.bucket import Bucket
 from kvinspect.planning.deployment import Deployment
-from kvinspect.planning.latents import least_padding
+from kvinspect.planning.latent_windows import least_padding
 from kvinspect.provenance import vllm
 from kvinspect.specs.kinds import LayerSpec, Specs
 from kvinspect.specs.uniform_type import UniformTypeSpecs

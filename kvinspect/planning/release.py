@@ -38,7 +38,7 @@ class PlannerRelease(EngineRelease):
 
     deployment: Callable[[DocumentModel], Deployment]
     merging: MergeRules
-    promote: Callable[[Specs, PlannerRelease], dict[str, LayerSpec]]
+    as_full_attention: Callable[[Specs, PlannerRelease], dict[str, LayerSpec]]
     fallback: Callable[[Specs, PlannerRelease], UniformTypeSpecs | None]
     without_hybrid_manager: Callable[[Specs, PlannerRelease], dict[str, LayerSpec]]
     tagged: Callable[[Specs, Deployment], Specs]
@@ -46,7 +46,7 @@ class PlannerRelease(EngineRelease):
     """What states of one type have in common."""
     needed_bytes: Callable[[Sequence[KVCacheGroup], Deployment, PlannerRelease], int]
     usable: Callable[[Sequence[KVCacheGroup], int, Deployment, PlannerRelease], int]
-    indexed: Callable[[Specs, PlannerRelease], NamedGroups | None]
+    latent_index: Callable[[Specs, PlannerRelease], NamedGroups | None]
     splits_freely: SplitsFreely
     room_for_hidden: Callable[[LayerGroups, Specs, PlannerRelease], LayerGroups]
     packs_latents: Callable[[Specs, PlannerRelease], bool]

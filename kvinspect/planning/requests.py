@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from kvinspect.engine.groups import KVCacheGroup
-from kvinspect.planning.backing import bytes_per_block
 from kvinspect.planning.deployment import Deployment
-from kvinspect.planning.latents import layer_tuples
+from kvinspect.planning.latent_windows import layer_tuples
+from kvinspect.planning.placement import bytes_per_block
 from kvinspect.provenance import vllm
 from kvinspect.specs.uniform_type import UniformTypeSpecs
 

@@ -9,8 +9,8 @@ from kvinspect.document.problem import Path
 from kvinspect.engine.align_answer import AnswerHeader
 from kvinspect.engine.groups import KVCacheGroup
 from kvinspect.engine.refusal import Refused, stage
-from kvinspect.planning import backing
 from kvinspect.planning import memory as limits
+from kvinspect.planning import placement
 from kvinspect.planning.answer import Capacity, PlanAnswer, Worker, Written
 from kvinspect.planning.capacity import request_cost
 from kvinspect.planning.deployment import Deployment
@@ -37,7 +37,7 @@ def plan_inputs(answer: PlanAnswer, inputs: Inputs, where: Callable[[Path], str]
     answer = answer._replace(inputs=inputs)
     try:
         with stage("layout"):
-            layout = backing.layout(inputs, answer.setting.kv_cache_layout, release)
+            layout = placement.layout(inputs, answer.setting.kv_cache_layout, release)
         if layout is not None:
             deployment = deployment._replace(layout=layout)
         answer = answer._replace(layout=layout, deployment=deployment)
@@ -73,9 +73,9 @@ def _sized(answer: PlanAnswer, inputs: Inputs, grouping: Grouping) -> PlanAnswer
         text = "the memory does not make one block"
         raise Refused("ZeroDivisionError", text, function="get_kv_cache_configs", kind="memory")
     workers = [
-        Worker(given, own, backing.bytes_per_block(groups, deployment, release) if groups else 0, groups, tensors)
+        Worker(given, own, placement.bytes_per_block(groups, deployment, release) if groups else 0, groups, tensors)
         for given, own, groups in zip(inputs.memory, alone, parts, strict=True)
-        for tensors in [backing.tensors(groups, num_blocks, deployment, release)]
+        for tensors in [placement.tensors(groups, num_blocks, deployment, release)]
     ]
     return answer._replace(workers=tuple(workers), num_blocks=num_blocks)
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from kvinspect.document.problem import DocumentError, Problem, path_text
 from kvinspect.engine.align_answer import SCHEMA_VERSION, AnswerHeader
 from kvinspect.planning.answer import NotModelled, PlanAnswer
-from kvinspect.planning.axes import Axis
+from kvinspect.planning.sweep_axes import Axis
 
 
 class Point(NamedTuple):

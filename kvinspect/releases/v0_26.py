@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kvinspect.engine import across_layers, reshape
-from kvinspect.planning import deployment, latents, unify
+from kvinspect.planning import deployment, latent_windows, unify
 from kvinspect.releases import v0_25
 from kvinspect.releases.release import older_runner
 
@@ -13,7 +13,7 @@ RELEASE = _BEFORE.but(
     version="0.26.0",
     reshape=_BEFORE.reshape._replace(packed_shape=reshape.packed_as_stored),
     deployment=deployment.of_batches_in_flight,
-    packs_latents=latents.where_pages_differ,
+    packs_latents=latent_windows.where_pages_differ,
     enlarge=unify.states_by_padding,
     models=_BEFORE.models._replace(latent_is_quantised=True),
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kvinspect.engine import across_layers, placement, reshape
-from kvinspect.planning import capacity, grouping, latents, promote
+from kvinspect.planning import as_full_attention, capacity, grouping, latent_windows
 from kvinspect.releases import v0_26
 from kvinspect.releases.release import older_runner
 from kvinspect.specs.needs import MergeRules
@@ -17,9 +17,9 @@ RELEASE = _BEFORE.but(
     hybrid_step=False,
     encoder_groups_narrow=True,
     merging=MergeRules(_BEFORE.merging.compared, _BEFORE.merging.compared, latent_has_v=True),
-    promote=promote.to_one_block,
-    fallback=promote.all_as_full,
-    fit_pages=latents.as_they_are,
+    as_full_attention=as_full_attention.to_one_block,
+    fallback=as_full_attention.all_as_full,
+    fit_pages=latent_windows.as_they_are,
     buckets=grouping.by_merging,
     concurrency=capacity.concurrency_by_blocks,
     models=_BEFORE.models._replace(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kvinspect.engine import across_layers, pages
 from kvinspect.engine.cudagraph import capture
-from kvinspect.planning import grouping, inputs, log_lines, promote
+from kvinspect.planning import as_full_attention, grouping, inputs, log_lines
 from kvinspect.releases import v0_27
 from kvinspect.releases.release import older_runner
 from kvinspect.specs.attention import page_by_slots
@@ -21,7 +21,7 @@ RELEASE = _BEFORE.but(
     page_aligned_step=True,
     capture_limit=capture.limit_by_device,
     merging=MergeRules(_COMPARED, _COMPARED, latent_has_v=False),
-    promote=promote.keeping_fields,
+    as_full_attention=as_full_attention.keeping_fields,
     hidden_block=grouping.dividing_the_others,
     log_lines=log_lines.one_line,
     tagged=inputs.with_retained_tokens,

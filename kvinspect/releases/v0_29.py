@@ -5,7 +5,7 @@ from __future__ import annotations
 from kvinspect.engine import one_buffer
 from kvinspect.engine.cudagraph import capture
 from kvinspect.engine.layout import placement, soundness
-from kvinspect.planning import capacity, latents, memory, requests, unify
+from kvinspect.planning import capacity, latent_windows, memory, requests, unify
 from kvinspect.releases import v0_28
 from kvinspect.specs import mamba
 from kvinspect.specs.needs import MergeRules
@@ -31,7 +31,7 @@ RELEASE = _BEFORE.but(
     usable=memory.without_null_block,
     longest=capacity.all_run,
     enlarge=unify.by_block_or_padding,
-    packs_latents=latents.never,
+    packs_latents=latent_windows.never,
     models=_BEFORE.models._replace(
         states_hash_by_mode=True,
         short_conv_counts_ahead=True,

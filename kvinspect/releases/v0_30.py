@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kvinspect.engine.cudagraph import start_up as configured
 from kvinspect.engine.layout import latent_index
-from kvinspect.planning import deployment, grouping, indexed, log_lines, packed
+from kvinspect.planning import deployment, grouping, index_groups, log_lines, packed
 from kvinspect.releases import v0_29
 
 _BEFORE = v0_29.RELEASE
@@ -14,7 +14,7 @@ RELEASE = _BEFORE.but(
     start_up=(configured.decodes_uncompiled, *_BEFORE.start_up[1:]),
     place=latent_index.place_with_index,
     deployment=deployment.of_resident_pages,
-    indexed=indexed.states_on_latents,
+    latent_index=index_groups.states_on_latents,
     splits_freely=packed.states_and_windows,
     room_for_hidden=grouping.pages_for_one_token,
     log_lines=log_lines.line_with_device,

@@ -7,7 +7,7 @@ from kvinspect.engine.cudagraph import capture
 from kvinspect.engine.cudagraph import start_up as configured
 from kvinspect.engine.layout import placement
 from kvinspect.engine.mm_prefix import ranges
-from kvinspect.planning import deployment, indexed, promote
+from kvinspect.planning import as_full_attention, deployment, index_groups
 from kvinspect.releases import v0_30
 
 _BEFORE = v0_30.RELEASE
@@ -22,9 +22,9 @@ RELEASE = _BEFORE.but(
     place=placement.place_by_stride,
     bytes_per_block=placement.bytes_by_stride,
     kernel_blocks=one_buffer.kernel_block_sizes_of_dense,
-    indexed=indexed.no_rule,
+    latent_index=index_groups.no_rule,
     deployment=deployment.of_resident_states,
-    without_hybrid_manager=promote.promoted_by_sharding,
+    without_hybrid_manager=as_full_attention.promoted_by_sharding,
     models=_BEFORE.models._replace(
         marks_drafts=True,
         prefix_by_flash_attention=(3, 4),

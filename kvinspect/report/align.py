@@ -10,7 +10,7 @@ from kvinspect.document.numbers import counted
 from kvinspect.engine.align_answer import AlignAnswer, LayerAnswer, TensorAnswer
 from kvinspect.engine.axes import sizes
 from kvinspect.engine.wording.soundness import sentence
-from kvinspect.report.captured import beside_captured
+from kvinspect.report.captured import captured_comparison
 from kvinspect.report.fold import fold_indices, human_bytes, title_of
 from kvinspect.report.page import (
     Block,
@@ -72,7 +72,7 @@ def page(answer: AlignAnswer, view: View) -> Page:
         blocks.extend(_collision(answer, tensors[0], layers))
     blocks.extend(_elsewhere(layers.values()))
     blocks.extend(Item("!", spans(Span("finding", "bad"), f": {found['text']}.")) for found in answer.findings)
-    blocks.extend(beside_captured(answer.captured))
+    blocks.extend(captured_comparison(answer.captured))
     if view.explain:
         blocks.extend(_reasons(answer))
     return Page(tuple(blocks))

@@ -6,7 +6,7 @@ from kvinspect.engine.captured_comparison import CapturedComparison
 from kvinspect.report.page import Block, Item, Paragraph, Span, spans
 
 
-def beside_captured(found: CapturedComparison | None) -> list[Block]:
+def captured_comparison(found: CapturedComparison | None) -> list[Block]:
     """Whether the engine made what was computed, and each difference; nothing where nothing was captured."""
     if found is None:
         return []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from kvinspect.document.numbers import counted
-from kvinspect.engine.cudagraph.answer import CGSupportAnswer, Matrix, Open
+from kvinspect.engine.cudagraph.answer import CGSupportAnswer, ModeMatrix, Open
 from kvinspect.engine.cudagraph.decide import Decision, GroupLevel
 from kvinspect.engine.cudagraph.mode import CUDAGraphMode
 from kvinspect.engine.cudagraph.resolve import Resolution
@@ -175,7 +175,7 @@ def _backend(row: BackendRow) -> Iterable[tuple[tuple[Spans, ...], ...]]:
         head = (cell(""), cell(""))
 
 
-def matrix_page(matrix: Matrix) -> Page:
+def matrix_page(matrix: ModeMatrix) -> Page:
     """Requested mode × least support."""
     rows = []
     for mode in CUDAGraphMode:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from kvinspect.compare.answer import Changes, DiffAnswer, LayerDiff
+from kvinspect.compare.diff_answer import Changes, DiffAnswer, LayerDiff
 from kvinspect.document.fold import fold_names
 from kvinspect.document.numbers import counted
 from kvinspect.engine.align_answer import AnswerHeader

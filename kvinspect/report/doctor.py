@@ -8,7 +8,7 @@ from kvinspect.document.fold import fold_names
 from kvinspect.engine.align_answer import AlignAnswer, LayerAnswer
 from kvinspect.engine.doctor import DoctorAnswer, HereAnswer
 from kvinspect.engine.wording.soundness import sentence
-from kvinspect.report.captured import beside_captured
+from kvinspect.report.captured import captured_comparison
 from kvinspect.report.page import Block, Column, Heading, Item, Page, Paragraph, Span, Table, cell, columns, spans
 
 GROUPS = columns(
@@ -30,7 +30,7 @@ def page(answer: DoctorAnswer) -> Page:
     comparison = answer.align.captured
     if comparison is not None:
         comparison = comparison._replace(differences=answer.differences)
-    blocks.extend(beside_captured(comparison) or [Paragraph(spans("Not captured from a running engine."))])
+    blocks.extend(captured_comparison(comparison) or [Paragraph(spans("Not captured from a running engine."))])
     blocks.extend(Item("!", spans(Span("finding", "bad"), f": {found['text']}.")) for found in answer.align.findings)
     return Page(tuple(blocks))
 

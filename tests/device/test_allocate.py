@@ -95,7 +95,7 @@ def test_auto_without_an_accelerator_says_why(monkeypatch, whisper):
 def test_auto_without_torch_says_why(monkeypatch):
     monkeypatch.setattr(choose, "driver_has_device", lambda: True)
     monkeypatch.setattr(choose, "_has_torch", lambda: False)
-    assert choose.choose("auto") == choose.Choice("none", "torch is not installed")
+    assert choose.choose("auto") == choose.DeviceChoice("none", "torch is not installed")
     with pytest.raises(kvinspect.DeviceError, match="pip install torch"):
         choose.choose("cpu")
 

@@ -6,7 +6,7 @@ import golden
 import kvinspect
 from conftest import fuzz_module
 from kvinspect.api import on_device
-from kvinspect.device.read_back import Subject, verify
+from kvinspect.device.read_back import PlacedLayer, verify
 from kvinspect.device.torn import Piece
 
 torch = pytest.importorskip("torch")
@@ -35,10 +35,10 @@ def test_block_ids_of_any_number_of_digits(num_blocks):
     raw = torch.zeros(num_blocks * 16, dtype=torch.int8)
     halves = raw.view(torch.float16).view(2, num_blocks, 4)
     pages = raw.view(num_blocks, 16)
-    subjects = [Subject("kv", (Piece(halves, 1, 1),)), Subject("page", (Piece(pages, 0, 1),))]
+    subjects = [PlacedLayer("kv", (Piece(halves, 1, 1),)), PlacedLayer("page", (Piece(pages, 0, 1),))]
     seen = verify({0: subjects}, num_blocks)
     assert seen.clashes == {frozenset({"kv", "page"})}
-    alike = [Subject("a", (Piece(pages, 0, 1),)), Subject("b", (Piece(raw.view(num_blocks, 4, 4), 0, 1),))]
+    alike = [PlacedLayer("a", (Piece(pages, 0, 1),)), PlacedLayer("b", (Piece(raw.view(num_blocks, 4, 4), 0, 1),))]
     assert verify({0: alike}, num_blocks).clashes == frozenset()
 
 
@@ -48,19 +48,22 @@ def test_a_clash_of_the_last_two_blocks_alone_is_seen():
     second = raw[: 64 * 300 - 64].as_strided((299, 64), (64, 1))
     shifted = raw.as_strided((299, 65), (64, 1))
     assert (
-        verify({0: [Subject("a", (Piece(first, 0, 1),)), Subject("b", (Piece(second, 0, 1),))]}, 300).clashes == set()
+        verify({0: [PlacedLayer("a", (Piece(first, 0, 1),)), PlacedLayer("b", (Piece(second, 0, 1),))]}, 300).clashes
+        == set()
     )
-    found = verify({0: [Subject("a", (Piece(first, 0, 1),)), Subject("b", (Piece(shifted, 0, 1),))]}, 300).clashes
+    found = verify(
+        {0: [PlacedLayer("a", (Piece(first, 0, 1),)), PlacedLayer("b", (Piece(shifted, 0, 1),))]}, 300
+    ).clashes
     assert frozenset({"a", "b"}) in found
     assert frozenset({"b"}) in found
 
 
 def test_kernel_blocks_of_one_block_carry_one_id():
     raw = torch.zeros(64, dtype=torch.int8)
-    split = Subject("split", (Piece(raw.view(8, 8), 0, 2),))
-    whole = Subject("whole", (Piece(raw.view(4, 16), 0, 1),))
+    split = PlacedLayer("split", (Piece(raw.view(8, 8), 0, 2),))
+    whole = PlacedLayer("whole", (Piece(raw.view(4, 16), 0, 1),))
     assert verify({0: [split, whole]}, 4).clashes == frozenset()
-    wrong = Subject("wrong", (Piece(raw.view(8, 8), 0, 1),))
+    wrong = PlacedLayer("wrong", (Piece(raw.view(8, 8), 0, 1),))
     assert verify({0: [wrong, whole]}, 8).clashes == {frozenset({"wrong", "whole"})}
 
 
@@ -68,7 +71,8 @@ def test_blocks_that_the_manager_does_not_have_do_not_count():
     raw = torch.zeros(64, dtype=torch.int8)
     forward, backward = raw.view(8, 8), raw.as_strided((8, 4), (8, 1), 4)
     assert (
-        verify({0: [Subject("a", (Piece(forward, 0, 1),)), Subject("b", (Piece(backward, 0, 1),))]}, 4).clashes == set()
+        verify({0: [PlacedLayer("a", (Piece(forward, 0, 1),)), PlacedLayer("b", (Piece(backward, 0, 1),))]}, 4).clashes
+        == set()
     )
 
 
@@ -111,15 +115,15 @@ def test_proof_and_experiment_agree_on_drawn_documents():
 
 
 def torn(raw, blocks, size, stride, begin=0):
-    return Subject(f"torn at {begin}", (Piece(raw.as_strided((blocks, size), (stride, 1), begin), 0, 1),))
+    return PlacedLayer(f"torn at {begin}", (Piece(raw.as_strided((blocks, size), (stride, 1), begin), 0, 1),))
 
 
 @pytest.mark.parametrize("blocks", [2, 3, 300])
 def test_a_torn_view_clashes_with_what_lies_on_its_bytes_and_with_nothing_else(blocks):
     raw = torch.zeros(32 * blocks, dtype=torch.int8)
     one, far = torn(raw, blocks, 8, 4), torn(raw, blocks, 8, 4, 16 * blocks)
-    beside = Subject("beside", (Piece(raw.as_strided((blocks, 4), (4, 1), 24 * blocks), 0, 1),))
-    same = Subject("same", (Piece(raw.as_strided((blocks, 2), (4, 1)), 0, 1),))
+    beside = PlacedLayer("beside", (Piece(raw.as_strided((blocks, 4), (4, 1), 24 * blocks), 0, 1),))
+    same = PlacedLayer("same", (Piece(raw.as_strided((blocks, 2), (4, 1)), 0, 1),))
     seen = verify({0: [one, far, beside, same]}, blocks)
     assert seen.clashes == {frozenset({one.label}), frozenset({far.label}), frozenset({one.label, "same"})}
 

@@ -11,7 +11,7 @@ import kvinspect
 from conftest import ROOT
 from kvinspect import AttentionCGSupport, AttentionCGSupportInfo, CUDAGraphMode
 from kvinspect.document.model import CompilationEntry
-from kvinspect.engine.cudagraph.advice import Asked, advise
+from kvinspect.engine.cudagraph.advice import Decided, advise
 from kvinspect.engine.cudagraph.capture import (
     Batches,
     capture_sizes,
@@ -221,7 +221,7 @@ def test_nothing_is_advised_where_the_request_comes_out():
     answer = kvinspect.cg_support(made)
     assert answer.as_requested
     release = lookup.release(answer.setting.release)
-    asked = Asked(made, release, answer.setting, *decide(made, release))
+    asked = Decided(made, release, answer.setting, *decide(made, release))
     assert advise(asked) == ()
 
 

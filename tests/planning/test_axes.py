@@ -3,7 +3,7 @@
 import pytest
 
 from kvinspect.document.limits import MAX_SWEEP_POINTS
-from kvinspect.planning.axes import axis, points
+from kvinspect.planning.sweep_axes import axis, points
 
 
 @pytest.mark.parametrize(

@@ -48,7 +48,7 @@ class Advice(NamedTuple):
         return {"change": what, "text": change.text, "resolved_mode": self.mode.name, "checked": change.checked}
 
 
-class Asked(NamedTuple):
+class Decided(NamedTuple):
     """A decided document, for which advice is sought."""
 
     document: Document
@@ -58,17 +58,17 @@ class Asked(NamedTuple):
     cache: Stages
 
 
-def advise(asked: Asked) -> tuple[Advice, ...]:
+def advise(decided: Decided) -> tuple[Advice, ...]:
     """The changes that give the requested mode; where none does, those that give a better one than now."""
-    wanted, now = asked.decision.request.mode, running(asked.decision, asked.cache).mode
+    wanted, now = decided.decision.request.mode, running(decided.decision, decided.cache).mode
     if now is wanted:
         return ()
-    tried = [advice for change in _changes(asked) if (advice := _tried(change, asked.release))]
+    tried = [advice for change in _changes(decided) if (advice := _tried(change, decided.release))]
     exact = [advice for advice in tried if advice.mode is wanted]
     if exact:
         return tuple(exact)
     rank = -1 if now is None else now.rank
-    return tuple(advice for advice in (*tried, *_another_mode(asked)) if advice.mode.rank > rank)
+    return tuple(advice for advice in (*tried, *_another_mode(decided)) if advice.mode.rank > rank)
 
 
 def _tried(change: Change, release: EngineRelease) -> Advice | None:
@@ -79,12 +79,12 @@ def _tried(change: Change, release: EngineRelease) -> Advice | None:
     return Advice(change, mode) if mode else None
 
 
-def _changes(asked: Asked) -> Iterator[Change]:
-    yield from _other_backends(asked)
-    yield from _trtllm(asked.document)
-    yield from _fewer_speculative_tokens(asked)
-    yield from _fewer_sequences(asked)
-    yield from _compilation(asked.document)
+def _changes(decided: Decided) -> Iterator[Change]:
+    yield from _other_backends(decided)
+    yield from _trtllm(decided.document)
+    yield from _fewer_speculative_tokens(decided)
+    yield from _fewer_sequences(decided)
+    yield from _compilation(decided.document)
 
 
 def needed(decision: Decision) -> AttentionCGSupport:
@@ -95,19 +95,19 @@ def needed(decision: Decision) -> AttentionCGSupport:
     return AttentionCGSupport.UNIFORM_BATCH if several else AttentionCGSupport.UNIFORM_SINGLE_TOKEN_DECODE
 
 
-def _other_backends(asked: Asked) -> Iterator[Change]:
+def _other_backends(decided: Decided) -> Iterator[Change]:
     """The backends that the platform would take for all groups that support too little, in their place."""
-    decision, cache = asked.decision, asked.cache
+    decision, cache = decided.decision, decided.cache
     culprits = [g for g in decision.groups if g.counts and g.level.support < needed(decision)]
     inside = [group for group in culprits if group.kv_cache_group_id is not None]
     if not inside or len(inside) < len(culprits) or not all(isinstance(g.spec, AttentionSpec) for g in inside):
         return
     proposed = 0
-    for name in candidates(asked.release.catalogue, cache.deployment, _ask(inside[0], cache)):
+    for name in candidates(decided.release.catalogue, cache.deployment, _ask(inside[0], cache)):
         if any(name == group.backend or not _fits(name, group, cache) for group in inside):
             continue
-        change = _with_backend(asked.document, name, inside)
-        checked = _checked(change, _takes(inside[0], cache), asked)
+        change = _with_backend(decided.document, name, inside)
+        checked = _checked(change, _takes(inside[0], cache), decided)
         if checked:
             yield change._replace(checked=checked)
             proposed += 1
@@ -151,9 +151,9 @@ def _with_backend(document: Document, name: str, groups: list[GroupLevel]) -> Ch
     return Change(key, source, name, text, document._replace(uses=uses))
 
 
-def _checked(change: Change, takes: str, asked: Asked) -> str:
+def _checked(change: Change, takes: str, decided: Decided) -> str:
     """What a changed backend was checked against, "" where its views would not be sound or it would not start."""
-    aligned = align_document(change.document, asked.release, asked.setting)
+    aligned = align_document(change.document, decided.release, decided.setting)
     if not aligned.clean:
         return ""
     return f"decided again; takes {takes}; views aligned again: {aligned.decision}, sound"
@@ -165,24 +165,24 @@ def _trtllm(document: Document) -> Iterator[Change]:
         yield Change("attention_config.use_trtllm_attention", False, None, "leave TRT-LLM attention on", changed)
 
 
-def _fewer_speculative_tokens(asked: Asked) -> Iterator[Change]:
+def _fewer_speculative_tokens(decided: Decided) -> Iterator[Change]:
     """The most speculative tokens, fewer than now, with which the requested mode comes out."""
-    document = asked.document
+    document = decided.document
     now = document.model.speculative_config.num_speculative_tokens
     for tokens in sorted({*range(max(0, now - 8), now), *([0] if now else [])}, reverse=True):
         changed = _with(document, "speculative_config", num_speculative_tokens=tokens)
         text = f"{counted(tokens, 'speculative token')} in place of {now}" if tokens else "no speculative decoding"
         change = Change("speculative_config.num_speculative_tokens", now, tokens, text, changed)
-        found = _tried(change, asked.release)
-        if found and found.mode is asked.decision.request.mode:
+        found = _tried(change, decided.release)
+        if found and found.mode is decided.decision.request.mode:
             yield change
             return
 
 
-def _fewer_sequences(asked: Asked) -> Iterator[Change]:
-    blocks, now = asked.decision.request.state_blocks, asked.decision.request.max_num_seqs
+def _fewer_sequences(decided: Decided) -> Iterator[Change]:
+    blocks, now = decided.decision.request.state_blocks, decided.decision.request.max_num_seqs
     if blocks is not None and now > blocks:
-        changed = _with(asked.document, "scheduler_config", max_num_seqs=blocks)
+        changed = _with(decided.document, "scheduler_config", max_num_seqs=blocks)
         yield Change("scheduler_config.max_num_seqs", now, blocks, f"max_num_seqs {blocks} in place of {now}", changed)
 
 
@@ -198,14 +198,14 @@ def _compilation(document: Document) -> Iterator[Change]:
         yield Change("compilation_config.splitting_ops_contain_attention", False, True, text, changed)
 
 
-def _another_mode(asked: Asked) -> Iterator[Advice]:
+def _another_mode(decided: Decided) -> Iterator[Advice]:
     """The best mode that comes out as it is asked for."""
-    requested = asked.decision.request.mode.name
+    requested = decided.decision.request.mode.name
     for mode in sorted(CUDAGraphMode, key=lambda mode: -mode.rank):
-        changed = _with(asked.document, "compilation_config", cudagraph_mode=mode.name)
+        changed = _with(decided.document, "compilation_config", cudagraph_mode=mode.name)
         text = f"ask for {mode.name}"
         change = Change("compilation_config.cudagraph_mode", requested, mode.name, text, changed)
-        found = _tried(change, asked.release)
+        found = _tried(change, decided.release)
         if found and found.mode is mode:
             yield found
             return

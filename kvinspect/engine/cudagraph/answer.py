@@ -131,7 +131,7 @@ class MatrixCell(NamedTuple):
     resolution: Resolution
 
 
-class Matrix(NamedTuple):
+class ModeMatrix(NamedTuple):
     """Every mode under every least support, everything else as in `under`."""
 
     release: str

@@ -9,8 +9,8 @@ from kvinspect.document.document import Document
 from kvinspect.engine.align_answer import AnswerHeader
 from kvinspect.engine.chain import Stages
 from kvinspect.engine.conditions import OPEN
-from kvinspect.engine.cudagraph.advice import Asked, advise
-from kvinspect.engine.cudagraph.answer import CGSupportAnswer, Matrix, MatrixCell, Open, OpenCase
+from kvinspect.engine.cudagraph.advice import Decided, advise
+from kvinspect.engine.cudagraph.answer import CGSupportAnswer, MatrixCell, ModeMatrix, Open, OpenCase
 from kvinspect.engine.cudagraph.capture import Batches, Captured, capture_sizes
 from kvinspect.engine.cudagraph.decide import Decision, decide_in
 from kvinspect.engine.cudagraph.levels import CANDIDATES, assumed, deployment_facts
@@ -43,7 +43,7 @@ def cg_support_stages(cache: Stages, setting: AnswerHeader) -> CGSupportAnswer:
         at_start_up=start_up,
         captured=graphs,
         open=tuple(_open(cache, decision)),
-        advice=advise(Asked(document, release, setting, decision, cache)),
+        advice=advise(Decided(document, release, setting, decision, cache)),
     )
 
 
@@ -92,7 +92,7 @@ def _case(cache: Stages, key: str, value: Any) -> OpenCase:
     return OpenCase(value, decided.info.min_cg_support, decided.info.min_cg_attn_backend, decided.resolution)
 
 
-def matrix(release: EngineRelease, request: Request) -> Matrix:
+def matrix(release: EngineRelease, request: Request) -> ModeMatrix:
     """Every mode under every least support, with everything else as in a request."""
     cells = tuple(
         MatrixCell(mode, support, resolve(request._replace(mode=mode), AttentionCGSupportInfo(support, "the backend")))
@@ -100,4 +100,4 @@ def matrix(release: EngineRelease, request: Request) -> Matrix:
         for support in AttentionCGSupport
     )
     under = {key: value for key, value in request._asdict().items() if key not in ("mode", "state_blocks")}
-    return Matrix(release.version, under, cells)
+    return ModeMatrix(release.version, under, cells)

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from typing import Literal
 
 from kvinspect.linting.rule import Found
-from kvinspect.linting.subject import Subject
+from kvinspect.linting.subjects.document import DocumentSubject
 
 Sort = Literal["head size", "cache dtype", "attention", "platform"]
 
 
-def misfits(subject: Subject, sort: Sort) -> Iterator[Found]:
+def misfits(subject: DocumentSubject, sort: Sort) -> Iterator[Found]:
     """The attention groups whose backend does not take them for a reason of a sort."""
     for group, found in subject.misfits:
         for misfit in found:

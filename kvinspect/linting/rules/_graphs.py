@@ -6,16 +6,16 @@ from kvinspect.engine.cudagraph.decide import Decision
 from kvinspect.engine.cudagraph.resolve import Resolution
 from kvinspect.engine.cudagraph.running import running
 from kvinspect.engine.cudagraph.support import AttentionCGSupport
-from kvinspect.linting.subject import Subject
+from kvinspect.linting.subjects.document import DocumentSubject
 
 
-def decided(subject: Subject) -> tuple[Decision, Resolution] | None:
+def decided(subject: DocumentSubject) -> tuple[Decision, Resolution] | None:
     """The decision and what runs, None where the engine does not come as far."""
     decision, cache = subject.decision, subject.cache
     return (decision, running(decision, cache)) if decision and cache else None
 
 
-def written(subject: Subject) -> bool:
+def written(subject: DocumentSubject) -> bool:
     """Whether the document asks for a mode itself."""
     section = subject.raw.get("compilation_config")
     return isinstance(section, dict) and "cudagraph_mode" in section

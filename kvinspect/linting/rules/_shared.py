@@ -9,13 +9,15 @@ from kvinspect.document.problem import Path
 from kvinspect.engine.align_answer import TensorAnswer
 from kvinspect.engine.refusal import Refusal
 from kvinspect.linting.rule import Found
-from kvinspect.linting.subject import Subject
+from kvinspect.linting.subjects.document import DocumentSubject
 
 GROUPS: Path = ("kv_cache_config", "kv_cache_groups")
 MODE: Path = ("compilation_config", "cudagraph_mode")
 
 
-def layers_with(subject: Subject, decision: str, layer_decision: str) -> Iterator[tuple[Path, list[str], TensorAnswer]]:
+def layers_with(
+    subject: DocumentSubject, decision: str, layer_decision: str
+) -> Iterator[tuple[Path, list[str], TensorAnswer]]:
     """(entry, layers, an allocation) for layers with a decision of their own on allocations with a decision."""
     for kind in subject.kinds:
         if kind[0].decision != decision or subject.soundness is None:
@@ -31,25 +33,25 @@ def folded(layers: Sequence[str]) -> str:
     return ", ".join(fold_names(layers))
 
 
-def refused(subject: Subject, kind: str) -> Refusal | None:
+def refused(subject: DocumentSubject, kind: str) -> Refusal | None:
     """The refusal before the alignment, if it is of a kind."""
     refusal = subject.refusal
     return refusal if refusal and refusal.kind == kind else None
 
 
-def place_of(subject: Subject, refusal: Refusal) -> Path:
+def place_of(subject: DocumentSubject, refusal: Refusal) -> Path:
     """The entry of a refusal, the cache as a whole where none is known."""
     return refusal.path or ("kv_cache_config",)
 
 
-def at_refusal(subject: Subject, kind: str, remedy: str) -> Iterator[Found]:
+def at_refusal(subject: DocumentSubject, kind: str, remedy: str) -> Iterator[Found]:
     """The refusal of a kind as a finding."""
     refusal = refused(subject, kind)
     if refusal:
         yield Found(place_of(subject, refusal), f"{refusal.text}; {remedy}")
 
 
-def attends_both_ways(subject: Subject) -> bool:
+def attends_both_ways(subject: DocumentSubject) -> bool:
     """Whether a request of the document has a span of tokens that attend in both directions."""
     multimodal = subject.document.model.multimodal
     if multimodal is None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kvinspect.linting.rule import WARNING, Found, Rule
-from kvinspect.linting.subject import Subject
+from kvinspect.linting.subjects.document import DocumentSubject
 
 
-def check(subject: Subject) -> Iterator[Found]:
+def check(subject: DocumentSubject) -> Iterator[Found]:
     """Backends of the document that no layer has, and groups without layers."""
     model = subject.document.model
     used = {use.backend for use in subject.document.uses.values()}

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from kvinspect.document.problem import nearest
 from kvinspect.linting.rule import ERROR, Found, Rule
-from kvinspect.linting.serve import ServeSubject
+from kvinspect.linting.subjects.serve_file import ServeSubject
 from kvinspect.releases.data import flags
 from kvinspect.releases.data.catalogue import versions
 

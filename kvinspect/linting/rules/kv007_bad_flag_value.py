@@ -12,7 +12,7 @@ from kvinspect.document.numbers import counted
 from kvinspect.document.problem import nearest, shown
 from kvinspect.linting.rule import ERROR, Found, Rule
 from kvinspect.linting.rules.kv004_yaml_surprise import NO_DOT
-from kvinspect.linting.serve import Entry, ServeSubject
+from kvinspect.linting.subjects.serve_file import Entry, ServeSubject
 
 
 def check(subject: ServeSubject) -> Iterator[Found]:

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from kvinspect.linting.rule import NOTE, Found, Rule
 from kvinspect.linting.rules._shared import folded, layers_with
-from kvinspect.linting.subject import Subject
+from kvinspect.linting.subjects.document import DocumentSubject
 
 
-def check(subject: Subject) -> Iterator[Found]:
+def check(subject: DocumentSubject) -> Iterator[Found]:
     """Restrided layers, by the entry that gives them their backend."""
     for path, layers, tensor in layers_with(subject, "restrided", "restrided"):
         yield Found(path, f"{folded(layers)} are restrided: {tensor.why}", layers)

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from kvinspect.linting.rule import ERROR, Found, Rule
 from kvinspect.linting.rules._shared import GROUPS, folded, layers_with
-from kvinspect.linting.subject import Subject
+from kvinspect.linting.subjects.document import DocumentSubject
 
 
-def check(subject: Subject) -> Iterator[Found]:
+def check(subject: DocumentSubject) -> Iterator[Found]:
     """Layers whose alignment is refused; where the engine cannot even ask for block dims, the cache as a whole."""
     found = list(layers_with(subject, "refused", "refused"))
     for path, layers, tensor in found:

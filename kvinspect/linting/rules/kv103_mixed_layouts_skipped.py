@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from kvinspect.engine.wording.soundness import collision
 from kvinspect.linting.rule import ERROR, Found, Rule
 from kvinspect.linting.rules._shared import folded, layers_with
-from kvinspect.linting.subject import Subject
+from kvinspect.linting.subjects.document import DocumentSubject
 
 
-def check(subject: Subject) -> Iterator[Found]:
+def check(subject: DocumentSubject) -> Iterator[Found]:
     """Layers that the engine warns about once and leaves alone, with what then meets."""
     for path, layers, tensor in layers_with(subject, "skipped", "skipped"):
         clash = f"; {collision(tensor.conflict)}" if tensor.conflict else ""

@@ -9,10 +9,10 @@ from kvinspect.engine.conflict import Conflict
 from kvinspect.engine.wording.soundness import collision
 from kvinspect.linting.rule import ERROR, Found, Rule
 from kvinspect.linting.rules._shared import GROUPS
-from kvinspect.linting.subject import Subject
+from kvinspect.linting.subjects.document import DocumentSubject
 
 
-def check(subject: Subject) -> Iterator[Found]:
+def check(subject: DocumentSubject) -> Iterator[Found]:
     """Allocations on which blocks meet, with the counterexample at the entry of its first layer."""
     for kind in subject.kinds:
         tensor = kind[0]

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from kvinspect.linting.rule import ERROR, Found, Rule
 from kvinspect.linting.rules._shared import at_refusal
-from kvinspect.linting.subject import Subject
+from kvinspect.linting.subjects.document import DocumentSubject
 
 
-def check(subject: Subject) -> Iterator[Found]:
+def check(subject: DocumentSubject) -> Iterator[Found]:
     """The engine's refusal to pad."""
     return at_refusal(subject, "padded-page", "drop page_size_padded, or take a backend that puts the blocks first")
 

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from kvinspect.linting.rule import ERROR, Found, Rule
 from kvinspect.linting.rules._shared import at_refusal
-from kvinspect.linting.subject import Subject
+from kvinspect.linting.subjects.document import DocumentSubject
 
 
-def check(subject: Subject) -> Iterator[Found]:
+def check(subject: DocumentSubject) -> Iterator[Found]:
     """The engine's refusal of a size."""
     return at_refusal(subject, "partial-page", "make it a multiple, or leave kv_cache_tensors to vLLM's own rule")
 

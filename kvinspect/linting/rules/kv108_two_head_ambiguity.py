@@ -8,10 +8,10 @@ from kvinspect.engine.axes import HEAD
 from kvinspect.engine.reshape import LayerView
 from kvinspect.linting.rule import WARNING, Found, Rule
 from kvinspect.linting.rules._shared import folded
-from kvinspect.linting.subject import Subject
+from kvinspect.linting.subjects.document import DocumentSubject
 
 
-def check(subject: Subject) -> Iterator[Found]:
+def check(subject: DocumentSubject) -> Iterator[Found]:
     """Blocks-first views with two heads in dim 1, on allocations that the alignment looks at."""
     for kind in subject.kinds:
         if kind[0].block_dims != (0, 1) or kind[0].block_stride or subject.cache is None:

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 from kvinspect.linting.rule import NOTE, Found, Rule
 from kvinspect.linting.rules._shared import GROUPS
-from kvinspect.linting.subject import Subject
+from kvinspect.linting.subjects.document import DocumentSubject
 from kvinspect.specs.attention import AttentionSpec
 
 
-def check(subject: Subject) -> Iterator[Found]:
+def check(subject: DocumentSubject) -> Iterator[Found]:
     """The first group whose dtype and quantisation differ from those of the groups before it."""
     first: tuple[str, str] | None = None
     for group in subject.attention:

@@ -9,13 +9,13 @@ from kvinspect.engine.groups import AttentionGroup
 from kvinspect.engine.reshape import LayerView
 from kvinspect.linting.rule import WARNING, Found, Rule
 from kvinspect.linting.rules._shared import folded
-from kvinspect.linting.subject import Subject
+from kvinspect.linting.subjects.document import DocumentSubject
 
 ALIGNMENT = 16
 """Bytes that every stride but the innermost has to be a multiple of."""
 
 
-def check(subject: Subject) -> Iterator[Found]:
+def check(subject: DocumentSubject) -> Iterator[Found]:
     """Layers of backends that say that they load by TMA; vLLM's own mend such strides themselves (0.25 to 0.28)."""
     if subject.cache is None or subject.soundness is None or not _has_tma(subject):
         return
@@ -29,13 +29,13 @@ def check(subject: Subject) -> Iterator[Found]:
             yield Found(subject.entry(layers[0]), f"{text}; canonicalise the strides before the kernel", layers)
 
 
-def _has_tma(subject: Subject) -> bool:
+def _has_tma(subject: DocumentSubject) -> bool:
     capability = subject.cache.deployment.capability if subject.cache else None
     platform = subject.document.model.platform
     return platform == "cuda" and capability is not None and int(capability.split(".")[0]) >= 9
 
 
-def _loads_by_tma(subject: Subject, group: AttentionGroup) -> bool:
+def _loads_by_tma(subject: DocumentSubject, group: AttentionGroup) -> bool:
     own = subject.document.model.backends.get(group.backend.name)
     return own is not None and own.loads_by_tma
 

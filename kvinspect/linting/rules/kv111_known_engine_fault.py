@@ -12,7 +12,7 @@ from kvinspect.engine.conditions import choose as choose_by
 from kvinspect.engine.runners import choose
 from kvinspect.linting.rule import ERROR, Found, Rule
 from kvinspect.linting.rules._shared import GROUPS, attends_both_ways
-from kvinspect.linting.subject import Subject
+from kvinspect.linting.subjects.document import DocumentSubject
 from kvinspect.releases.data.catalogue import versions
 from kvinspect.releases.lookup import release
 from kvinspect.releases.release import Release
@@ -26,7 +26,7 @@ class Fault(NamedTuple):
     text: str
 
 
-def check(subject: Subject) -> Iterator[Found]:
+def check(subject: DocumentSubject) -> Iterator[Found]:
     """Each fault that the document trips in this release, with the releases in which it does not."""
     for fault_of in FAULTS:
         fault = fault_of(subject)
@@ -34,7 +34,7 @@ def check(subject: Subject) -> Iterator[Found]:
             yield Found(fault.path, f"{fault.text}; {_free(subject, fault_of)}")
 
 
-def _free(subject: Subject, fault_of: Callable[[Subject], Fault | None]) -> str:
+def _free(subject: DocumentSubject, fault_of: Callable[[DocumentSubject], Fault | None]) -> str:
     others = [version for version in versions() if version != subject.release.version]
     free = [
         version
@@ -44,25 +44,25 @@ def _free(subject: Subject, fault_of: Callable[[Subject], Fault | None]) -> str:
     return f"free of it: {', '.join(free)}" if free else "no release that kvinspect knows is free of it"
 
 
-def _release(subject: Subject, version: str) -> Release:
+def _release(subject: DocumentSubject, version: str) -> Release:
     return release(version, choose(subject.document, version).runner)
 
 
-def _is_free(subject: Subject, fault_of: Callable[[Subject], Fault | None], other: Release) -> bool:
-    again = Subject(subject.question.under(other))
+def _is_free(subject: DocumentSubject, fault_of: Callable[[DocumentSubject], Fault | None], other: Release) -> bool:
+    again = DocumentSubject(subject.question.under(other))
     if fault_of(again) or again.refusal:
         return False
     return all(kind[0].sound for kind in again.kinds)
 
 
-def _sharing_into_uniform(subject: Subject) -> Fault | None:
+def _sharing_into_uniform(subject: DocumentSubject) -> Fault | None:
     refusal = subject.refusal
     if refusal is None or refusal.kind != "sharing-into-uniform":
         return None
     return Fault(refusal.path, "a KV-sharing layer whose target is in a uniform_type group ends in a KeyError")
 
 
-def _split_padded_page(subject: Subject) -> Fault | None:
+def _split_padded_page(subject: DocumentSubject) -> Fault | None:
     """A padded page cut into kernel blocks: the page's stride is given to each kernel block."""
     refusal, cache = subject.refusal, subject.cache
     if refusal is None or refusal.stage != "reshape" or refusal.type != "RuntimeError" or cache is None:
@@ -77,7 +77,7 @@ def _split_padded_page(subject: Subject) -> Fault | None:
     return None
 
 
-def _int4_window(subject: Subject) -> Fault | None:
+def _int4_window(subject: DocumentSubject) -> Fault | None:
     if subject.refusal is None:
         return None
     for group in subject.attention:
@@ -88,7 +88,7 @@ def _int4_window(subject: Subject) -> Fault | None:
     return None
 
 
-def _encoder_group_in_front(subject: Subject) -> Fault | None:
+def _encoder_group_in_front(subject: DocumentSubject) -> Fault | None:
     groups = subject.cache.groups if subject.cache else ()
     managed = [group.first_spec.managed for group in groups]
     encoder = next((i for i, there in enumerate(managed) if not there), None)
@@ -100,7 +100,7 @@ def _encoder_group_in_front(subject: Subject) -> Fault | None:
     return Fault((*GROUPS, encoder), text + ("size" if viewed else "view"))
 
 
-def _alias_with_another_backend(subject: Subject) -> Fault | None:
+def _alias_with_another_backend(subject: DocumentSubject) -> Fault | None:
     if subject.cache is None:
         return None
     for alias, target in subject.document.shared.items():
@@ -112,7 +112,7 @@ def _alias_with_another_backend(subject: Subject) -> Fault | None:
     return None
 
 
-def _states_under_kv_first(subject: Subject) -> Fault | None:
+def _states_under_kv_first(subject: DocumentSubject) -> Fault | None:
     """State-space pages under a K/V-first view, which one release neither restrides nor builds page by page."""
     cache = subject.cache
     if cache is None or cache.release.hybrid_step or cache.release.page_aligned_step:
@@ -129,7 +129,7 @@ def _states_under_kv_first(subject: Subject) -> Fault | None:
     return None
 
 
-def _claimed_mm_prefix(subject: Subject) -> Fault | None:
+def _claimed_mm_prefix(subject: DocumentSubject) -> Fault | None:
     """Backends that the selector takes for image tokens, and whose metadata and kernels never see the ranges."""
     if not attends_both_ways(subject):
         return None
@@ -143,7 +143,7 @@ def _claimed_mm_prefix(subject: Subject) -> Fault | None:
     return None
 
 
-def _reading(subject: Subject, instead_of: Backend) -> Iterator[str]:
+def _reading(subject: DocumentSubject, instead_of: Backend) -> Iterator[str]:
     """The backends that the same platform tries for image tokens, and that do read the ranges."""
     known = subject.release.catalogue
     facts = {

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 from kvinspect.linting.rule import ERROR, Found, Rule
 from kvinspect.linting.rules._shared import place_of
-from kvinspect.linting.subject import Subject
+from kvinspect.linting.subjects.document import DocumentSubject
 
 NAMED = ("memory", "padded-page", "partial-page", "no-common-block-size", "pages-differ", "sharing-into-uniform")
 """The kinds of refusal that have a rule of their own."""
 
 
-def check(subject: Subject) -> Iterator[Found]:
+def check(subject: DocumentSubject) -> Iterator[Found]:
     """Any other refusal."""
     refusal = subject.refusal
     if refusal and refusal.kind not in NAMED:

@@ -15,7 +15,7 @@ from kvinspect.engine.runners import choose, unfit
 from kvinspect.engine.wording.soundness import collision
 from kvinspect.linting.rule import WARNING, Found, Rule
 from kvinspect.linting.rules._shared import GROUPS
-from kvinspect.linting.subject import Subject
+from kvinspect.linting.subjects.document import DocumentSubject
 from kvinspect.releases.lookup import other_runner
 from kvinspect.specs.attention import AttentionSpec
 
@@ -30,14 +30,14 @@ class Outcome(NamedTuple):
     path: Path = ("kv_cache_config",)
 
 
-def check(subject: Subject) -> Iterator[Found]:
+def check(subject: DocumentSubject) -> Iterator[Found]:
     """The disagreement about the cache, and what the document asks for that its runner does not take."""
     release = subject.release
     other = other_runner(release)
     if other is None or not subject.has_cache:
         return
     mine = outcome(subject)
-    its = mine if _alike(subject) else outcome(Subject(subject.question.under(other)))
+    its = mine if _alike(subject) else outcome(DocumentSubject(subject.question.under(other)))
     if mine and its and mine.word != its.word:
         choice = choose(subject.document, release.version)
         said = f"model runner {release.runner} of vLLM {release.version} {mine.text}, {other.runner} {its.text}"
@@ -50,7 +50,7 @@ def check(subject: Subject) -> Iterator[Found]:
             yield Found(path, f"{text}, {other.runner} does ({FLAG[other.runner]})")
 
 
-def _alike(subject: Subject) -> bool:
+def _alike(subject: DocumentSubject) -> bool:
     """Whether the cache has nothing that the runners treat differently, so that the other need not be asked."""
     if subject.soundness is None or subject.cache is None or asked_for(subject.document):
         return False
@@ -64,11 +64,11 @@ def _alike(subject: Subject) -> bool:
 
 def _plain(spec: AttentionSpec) -> bool:
     """Blocks of whole tokens, and one cache dtype for both runners."""
-    own_dtype = spec.cache_dtype_str is not None or spec.kind in ("tq_full_attention", KIND)
-    return spec.compress_ratio == 1 and not own_dtype
+    sets_dtype = spec.cache_dtype_str is not None or spec.kind in ("tq_full_attention", KIND)
+    return spec.compress_ratio == 1 and not sets_dtype
 
 
-def outcome(subject: Subject) -> Outcome | None:
+def outcome(subject: DocumentSubject) -> Outcome | None:
     """What becomes of a document, None where it cannot be told."""
     early = subject.refusal
     if early:

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from kvinspect.linting.rule import ERROR, Found, Rule
 from kvinspect.linting.rules._shared import refused
 from kvinspect.linting.rules.kv202_unsupported_block_size import takers
-from kvinspect.linting.subject import Subject
+from kvinspect.linting.subjects.document import DocumentSubject
 
 
-def check(subject: Subject) -> Iterator[Found]:
+def check(subject: DocumentSubject) -> Iterator[Found]:
     """The engine's refusal, where each backend by itself takes the block size."""
     refusal = refused(subject, "no-common-block-size")
     if refusal and not any(takers(subject)):
@@ -19,7 +19,7 @@ def check(subject: Subject) -> Iterator[Found]:
         yield Found(refusal.path, f"{refusal.text} ({sizes}); take a block size that all of them divide")
 
 
-def _sizes(subject: Subject, group: int) -> Iterator[tuple[str, tuple[int | str, ...]]]:
+def _sizes(subject: DocumentSubject, group: int) -> Iterator[tuple[str, tuple[int | str, ...]]]:
     members = subject.split[group]
     for name in dict.fromkeys(member.backend.name for member in members):
         member = next(member for member in members if member.backend.name == name)

@@ -8,10 +8,10 @@ from kvinspect.engine.groups import AttentionGroup
 from kvinspect.engine.selection import takes_block
 from kvinspect.linting.rule import ERROR, Found, Rule
 from kvinspect.linting.rules._shared import GROUPS
-from kvinspect.linting.subject import Subject
+from kvinspect.linting.subjects.document import DocumentSubject
 
 
-def takers(subject: Subject) -> Iterator[AttentionGroup]:
+def takers(subject: DocumentSubject) -> Iterator[AttentionGroup]:
     """Attention groups whose backend takes no kernel block that divides their block size."""
     for members in subject.split:
         for group in members:
@@ -20,7 +20,7 @@ def takers(subject: Subject) -> Iterator[AttentionGroup]:
                 yield group
 
 
-def check(subject: Subject) -> Iterator[Found]:
+def check(subject: DocumentSubject) -> Iterator[Found]:
     """Block sizes that a backend's kernels cannot run on."""
     for group in takers(subject):
         known = ", ".join(map(_words, group.backend.sizes_for(group.spec))) or "none"

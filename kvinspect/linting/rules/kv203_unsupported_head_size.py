@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from kvinspect.linting.rule import ERROR, WARNING, Found, Rule
 from kvinspect.linting.rules._fit import misfits
-from kvinspect.linting.subject import Subject
+from kvinspect.linting.subjects.document import DocumentSubject
 
 
-def check(subject: Subject) -> Iterator[Found]:
+def check(subject: DocumentSubject) -> Iterator[Found]:
     """What the backend's own class answers. The CPU's platform never asks it (`CpuPlatform.get_attn_backend_cls`)."""
     unasked = subject.document.model.platform == "cpu"
     for found in misfits(subject, "head size"):

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from kvinspect.linting.rule import ERROR, Found, Rule
 from kvinspect.linting.rules._fit import misfits
-from kvinspect.linting.subject import Subject
+from kvinspect.linting.subjects.document import DocumentSubject
 
 
-def check(subject: Subject) -> Iterator[Found]:
+def check(subject: DocumentSubject) -> Iterator[Found]:
     """What the backend's own class answers, and which platform's kernels it is made of."""
     return misfits(subject, "platform")
 

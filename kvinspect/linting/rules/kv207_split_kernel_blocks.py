@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from kvinspect.document.numbers import counted
 from kvinspect.linting.rule import NOTE, Found, Rule
 from kvinspect.linting.rules._shared import GROUPS
-from kvinspect.linting.subject import Subject
+from kvinspect.linting.subjects.document import DocumentSubject
 
 
-def check(subject: Subject) -> Iterator[Found]:
+def check(subject: DocumentSubject) -> Iterator[Found]:
     """Groups whose kernels run on smaller blocks than the manager's."""
     cache = subject.cache
     for members, size in zip(subject.split, cache.kernel_blocks if cache else (), strict=False):

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from kvinspect.linting.rule import WARNING, Found, Rule
 from kvinspect.linting.rules._graphs import culprits, decided, loses_to_speculation, written
 from kvinspect.linting.rules._shared import MODE
-from kvinspect.linting.subject import Subject
+from kvinspect.linting.subjects.document import DocumentSubject
 
 
-def check(subject: Subject) -> Iterator[Found]:
+def check(subject: DocumentSubject) -> Iterator[Found]:
     """A mode that the document asks for and does not get; where speculation is the reason, KV303 says so."""
     found = decided(subject)
     if found is None or not written(subject):

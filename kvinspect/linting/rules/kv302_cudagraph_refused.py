@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from kvinspect.linting.rule import ERROR, Found, Rule
 from kvinspect.linting.rules._graphs import culprits, decided, written
 from kvinspect.linting.rules._shared import MODE
-from kvinspect.linting.subject import Subject
+from kvinspect.linting.subjects.document import DocumentSubject
 
 
-def check(subject: Subject) -> Iterator[Found]:
+def check(subject: DocumentSubject) -> Iterator[Found]:
     """Any refusal but that over state-space blocks."""
     found = decided(subject)
     if found is None or found[1].error is None or found[1].error.kind == "state-blocks":

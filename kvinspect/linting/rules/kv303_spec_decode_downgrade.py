@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from kvinspect.document.numbers import counted
 from kvinspect.linting.rule import WARNING, Found, Rule
 from kvinspect.linting.rules._graphs import culprits, decided, loses_to_speculation
-from kvinspect.linting.subject import Subject
+from kvinspect.linting.subjects.document import DocumentSubject
 
 
-def check(subject: Subject) -> Iterator[Found]:
+def check(subject: DocumentSubject) -> Iterator[Found]:
     """Full graphs of decodes that speculation costs, asked for or vLLM's default."""
     found = decided(subject)
     if found is None or not loses_to_speculation(found[0]):

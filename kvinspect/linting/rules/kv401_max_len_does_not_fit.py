@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 from kvinspect.linting.rule import ERROR, Found, Rule
 from kvinspect.linting.rules._shared import refused
-from kvinspect.linting.subject import Subject
+from kvinspect.linting.subjects.document import DocumentSubject
 
 LENGTH = ("model_config", "max_model_len")
 
 
-def check(subject: Subject) -> Iterator[Found]:
+def check(subject: DocumentSubject) -> Iterator[Found]:
     """The planner's refusal for want of memory, which says the longest request that fits."""
     refusal = refused(subject, "memory")
     if refusal:

@@ -8,13 +8,13 @@ from kvinspect.document.numbers import counted
 from kvinspect.engine.chain import Stages
 from kvinspect.linting.rule import WARNING, Found, Rule
 from kvinspect.linting.rules._shared import GROUPS
-from kvinspect.linting.subject import Subject
+from kvinspect.linting.subjects.document import DocumentSubject
 
 FROM = 0.05
 """The share of the cache from which on the loss is worth a word."""
 
 
-def check(subject: Subject) -> Iterator[Found]:
+def check(subject: DocumentSubject) -> Iterator[Found]:
     """Groups with fewer layers than the largest, which leave their part of the other allocations empty."""
     cache = subject.cache
     if cache is None or len(cache.groups) < 2 or _packed(cache):

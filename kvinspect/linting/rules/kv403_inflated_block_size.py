@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from kvinspect.document.numbers import counted
 from kvinspect.linting.rule import WARNING, Found, Rule
 from kvinspect.linting.rules._shared import GROUPS
-from kvinspect.linting.subject import Subject
+from kvinspect.linting.subjects.document import DocumentSubject
 
 FROM = 0.05
 """The share of a page from which on the padding is worth a word."""
 
 
-def check(subject: Subject) -> Iterator[Found]:
+def check(subject: DocumentSubject) -> Iterator[Found]:
     """Padded pages, with the bytes that are lost and the tokens that the smallest request pins."""
     cache = subject.cache
     for group in cache.groups if cache else ():

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from kvinspect.linting.rule import ERROR, Found, Rule
 from kvinspect.linting.rules._shared import GROUPS, refused
-from kvinspect.linting.subject import Subject
+from kvinspect.linting.subjects.document import DocumentSubject
 
 
-def check(subject: Subject) -> Iterator[Found]:
+def check(subject: DocumentSubject) -> Iterator[Found]:
     """The engine's refusal to place groups of pages that differ."""
     refusal = refused(subject, "pages-differ")
     if refusal:

@@ -9,7 +9,7 @@ from kvinspect.document.numbers import counted
 from kvinspect.linting.rule import NOTE, Found, Rule
 
 if TYPE_CHECKING:
-    from kvinspect.linting.model import ModelSubject
+    from kvinspect.linting.subjects.model_config import ModelSubject
 
 
 def check(subject: ModelSubject) -> Iterator[Found]:

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from kvinspect.engine.mm_prefix.findings import REQUESTS
 from kvinspect.engine.mm_prefix.ranges import MODALITIES
 from kvinspect.linting.rule import WARNING, Found, Rule
-from kvinspect.linting.subject import Subject
+from kvinspect.linting.subjects.document import DocumentSubject
 
 
-def check(subject: Subject) -> Iterator[Found]:
+def check(subject: DocumentSubject) -> Iterator[Found]:
     """Spans of images and videos that the window costs their both-ways attention."""
     multimodal = subject.document.model.multimodal
     for i, request in enumerate(multimodal.requests if multimodal else []):

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from kvinspect.engine.mm_prefix.findings import findings
 from kvinspect.linting.rule import ERROR, Found, Rule
-from kvinspect.linting.subject import Subject
+from kvinspect.linting.subjects.document import DocumentSubject
 
 
-def check(subject: Subject) -> Iterator[Found]:
+def check(subject: DocumentSubject) -> Iterator[Found]:
     """Masks of another length than their placeholder."""
     multimodal = subject.document.model.multimodal
     for problem in findings(multimodal.requests if multimodal else []):

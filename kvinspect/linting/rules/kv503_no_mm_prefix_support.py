@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from kvinspect.engine.conditions import choose
 from kvinspect.linting.rule import ERROR, Found, Rule
 from kvinspect.linting.rules._shared import attends_both_ways
-from kvinspect.linting.subject import Subject
+from kvinspect.linting.subjects.document import DocumentSubject
 
 
-def check(subject: Subject) -> Iterator[Found]:
+def check(subject: DocumentSubject) -> Iterator[Found]:
     """Backends of a document with bidirectional spans whose class says that they have none."""
     if subject.cache is None or not attends_both_ways(subject):
         return

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 
 from kvinspect.document.model import BackendEntry
 from kvinspect.linting.rule import ERROR, Found, Rule
-from kvinspect.linting.subject import Subject
+from kvinspect.linting.subjects.document import DocumentSubject
 
 
-def check(subject: Subject) -> Iterator[Found]:
+def check(subject: DocumentSubject) -> Iterator[Found]:
     """Shapes that do not count blocks, stride orders that are no permutation, no block size at all."""
     for name, entry in subject.document.model.backends.items():
         for key, text in _wrong(entry):

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from kvinspect.linting.rule import NOTE, Found, Rule
-from kvinspect.linting.serve import ServeSubject
+from kvinspect.linting.subjects.serve_file import ServeSubject
 from kvinspect.releases.data import duties
 
 

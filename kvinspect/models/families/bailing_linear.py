@@ -4,30 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kvinspect.models.here import Here
 from kvinspect.models.layers import Latent, Layer
+from kvinspect.models.scope import Scope
 from kvinspect.models.states import States
 
 ARCHITECTURES = ("BailingMoeV25ForCausalLM", "BailingMoeV3ForCausalLM")
 
 
-def layers(here: Here) -> Iterator[Layer]:
+def layers(scope: Scope) -> Iterator[Layer]:
     """`layer_group_size` layers are a group; from version 3 on layers left over behind the last group are latent."""
-    text, states = here.text, States(here)
+    text, states = scope.text, States(scope)
     group = text.count("layer_group_size", 1)
     nope = text.count("qk_nope_head_dim", 128)
     size = text.count("kv_lora_rank", 512) + text.count("qk_rope_head_dim", 64)
     for i in range(text.layers):
         prefix = f"model.layers.{i}.self_attn"
-        if not _is_linear(here, i, group):
-            yield Latent(here.named(f"{prefix}.attn"), i, text.heads, size, facts={"qk_nope_head_dim": nope})
-        elif here.cls == "BailingMoeV3ForCausalLM":
+        if not _is_linear(scope, i, group):
+            yield Latent(scope.named(f"{prefix}.attn"), i, text.heads, size, facts={"qk_nope_head_dim": nope})
+        elif scope.cls == "BailingMoeV3ForCausalLM":
             kernel = text.count("short_conv_kernel_size", least=2)
             yield states.kimi_delta(prefix, i, text.heads, text.head_dim, kernel, None)
         else:
             yield states.linear(prefix, i, text.heads, text.head_dim, "BAILING_LINEAR_ATTN")
 
 
-def _is_linear(here: Here, layer: int, group: int) -> bool:
-    behind = here.cls == "BailingMoeV3ForCausalLM" and layer >= here.text.layers // group * group
+def _is_linear(scope: Scope, layer: int, group: int) -> bool:
+    behind = scope.cls == "BailingMoeV3ForCausalLM" and layer >= scope.text.layers // group * group
     return (layer + 1) % group != 0 and not behind

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kvinspect.models.here import Here
 from kvinspect.models.layers import Layer
+from kvinspect.models.scope import Scope
 
 ARCHITECTURES = ("ChatGLMForCausalLM", "GLM4VForCausalLM")
 
 
-def layers(here: Here) -> Iterator[Layer]:
+def layers(scope: Scope) -> Iterator[Layer]:
     """KV heads are `multi_query_group_num` where the model has groups."""
-    text = here.text
+    text = scope.text
     groups = text.count("multi_query_group_num") if text.flag("multi_query_attention") else text.heads
     at = "transformer.encoder.layers"
-    return here.decoder(at, "self_attention.attn", head_size=text.shared_out(), num_kv_heads=groups)
+    return scope.decoder(at, "self_attention.attn", head_size=text.shared_out(), num_kv_heads=groups)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kvinspect.models.here import Here
 from kvinspect.models.layers import Attention, Layer
+from kvinspect.models.scope import Scope
 from kvinspect.models.states import Delta, States
 
 TEXT = (
@@ -24,34 +24,34 @@ QWEN4 = ("Qwen4ExpForCausalLM", "Qwen4ExpForConditionalGeneration")
 ARCHITECTURES = (*TEXT, *SEEING)
 
 
-def layers(here: Here) -> Iterator[Layer]:
+def layers(scope: Scope) -> Iterator[Layer]:
     """`layer_types` has `linear_attention` and `full_attention`."""
-    text, states = here.text, States(here)
-    stack = "language_model.model.layers" if here.cls in SEEING else "model.layers"
-    size = text.shared_out() if here.cls == "OlmoHybridForCausalLM" else text.head_dim
-    if "indexer_n_heads" in text and here.cls in QWEN4:
+    text, states = scope.text, States(scope)
+    stack = "language_model.model.layers" if scope.cls in SEEING else "model.layers"
+    size = text.shared_out() if scope.cls == "OlmoHybridForCausalLM" else text.head_dim
+    if "indexer_n_heads" in text and scope.cls in QWEN4:
         text.refuse("indexer_n_heads", "kvinspect does not know the caches of this model's sparse attention")
-    kinds, may = _kinds(here), here.cls != "OlmoHybridForCausalLM"
+    kinds, may = _kinds(scope), scope.cls != "OlmoHybridForCausalLM"
     for i, kind in enumerate(kinds[: text.layers]):
         if kind == "linear_attention":
-            yield states.delta(f"{stack}.{i}.linear_attn", i, _sizes(here), may_checkpoint=may)
+            yield states.delta(f"{stack}.{i}.linear_attn", i, _sizes(scope), may_checkpoint=may)
         elif kind == "full_attention":
-            yield Attention(here.named(f"{stack}.{i}.self_attn.attn"), i, text.heads, text.kv_heads, size)
+            yield Attention(scope.named(f"{stack}.{i}.self_attn.attn"), i, text.heads, text.kv_heads, size)
         else:
             text.fail("layer_types", "linear_attention or full_attention for each layer", kind)
 
 
-def _kinds(here: Here) -> Sequence[str]:
+def _kinds(scope: Scope) -> Sequence[str]:
     """The kind of each layer."""
-    text = here.text
-    period = text.maybe_count("full_attention_interval") if here.rules.intervals_of_qwen3_next else None
-    if here.cls != "Qwen3NextForCausalLM" or period is None or "layer_types" in text.by_type:
+    text = scope.text
+    period = text.maybe_count("full_attention_interval") if scope.rules.intervals_of_qwen3_next else None
+    if scope.cls != "Qwen3NextForCausalLM" or period is None or "layer_types" in text.by_type:
         return text.layer_types() or ()
     return ["linear_attention" if (i + 1) % period else "full_attention" for i in range(text.layers)]
 
 
-def _sizes(here: Here) -> Delta:
-    text = here.text
+def _sizes(scope: Scope) -> Delta:
+    text = scope.text
     return Delta(
         key_heads=text.count("linear_num_key_heads"),
         value_heads=text.count("linear_num_value_heads"),

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from kvinspect.models.here import Here
 from kvinspect.models.layers import Layer
+from kvinspect.models.scope import Scope
 
 
 class Dense(NamedTuple):
@@ -54,11 +54,11 @@ ARCHITECTURES: dict[str, Dense] = {
 }  # fmt: skip
 
 
-def layers(here: Here) -> Iterator[Layer]:
+def layers(scope: Scope) -> Iterator[Layer]:
     """One attention a layer."""
-    text = here.text
-    way = ARCHITECTURES[here.cls]
+    text = scope.text
+    way = ARCHITECTURES[scope.cls]
     size = text.head_dim if way.has_head_dim else text.shared_out()
     kv = text.kv_heads if way.has_kv_heads else text.heads
-    for layer in here.decoder(way.stack, way.attention, head_size=size, num_kv_heads=kv):
-        yield layer._replace(repeats_kv_heads=here.cls != "Param2MoEForCausalLM")
+    for layer in scope.decoder(way.stack, way.attention, head_size=size, num_kv_heads=kv):
+        yield layer._replace(repeats_kv_heads=scope.cls != "Param2MoEForCausalLM")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kvinspect.models.fields import Fields
-from kvinspect.models.here import Here
 from kvinspect.models.layers import Attention, Layer
+from kvinspect.models.scope import Scope
 
 ARCHITECTURES = (
     "DFlashQwen3ForCausalLM", "DFlash2Qwen3ForCausalLM", "Qwen3DSparkForCausalLM", "Qwen3XPressForCausalLM",
@@ -18,13 +18,13 @@ LAGUNA = "DFlashLagunaForCausalLM"
 """Its windows limit what is computed; its caches keep all tokens."""
 
 
-def layers(here: Here) -> Iterator[Layer]:
+def layers(scope: Scope) -> Iterator[Layer]:
     """The layers, numbered behind those of the target, or of as many as the draft itself says."""
-    text = here.text
-    first = text.count("target_layer_count", least=0) if here.cls == LAGUNA else here.model.text.layers
+    text = scope.text
+    first = text.count("target_layer_count", least=0) if scope.cls == LAGUNA else scope.model.text.layers
     for i in range(text.layers):
-        name = here.named(f"model.layers.{first + i}.self_attn.attn")
-        window = None if here.cls == LAGUNA else _window(text, i)
+        name = scope.named(f"model.layers.{first + i}.self_attn.attn")
+        window = None if scope.cls == LAGUNA else _window(text, i)
         yield Attention(name, first + i, text.heads, text.kv_heads, text.head_dim, sliding_window=window)
 
 

@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kvinspect.models.families.latent import latent
-from kvinspect.models.here import Here, by_layer_type
 from kvinspect.models.layers import Attention, Layer
+from kvinspect.models.scope import Scope, by_layer_type
 
 OF_HEADS = ("EagleLlamaForCausalLM", "Eagle3LlamaForCausalLM", "EagleMistralForCausalLM", "Eagle3Qwen3ForCausalLM")
 OF_LATENTS = ("EagleDeepseekV3ForCausalLM", "Eagle3DeepseekV2ForCausalLM", "EagleMistralLarge3ForCausalLM")
 ARCHITECTURES = (*OF_HEADS, *OF_LATENTS)
 
 
-def layers(here: Here) -> Iterator[Layer]:
+def layers(scope: Scope) -> Iterator[Layer]:
     """One attention a layer."""
-    text, first = here.text, here.model.text.layers
+    text, first = scope.text, scope.model.text.layers
     for i in range(text.layers):
         prefix = f"model.layers.{first + i}.self_attn"
-        if here.cls in OF_LATENTS:
-            yield from latent(here, prefix, first + i)
+        if scope.cls in OF_LATENTS:
+            yield from latent(scope, prefix, first + i)
         else:
-            name, window = here.named(f"{prefix}.attn"), by_layer_type(text, i)
+            name, window = scope.named(f"{prefix}.attn"), by_layer_type(text, i)
             yield Attention(name, first + i, text.heads, text.kv_heads, text.head_dim, sliding_window=window)

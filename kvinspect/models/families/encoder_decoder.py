@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from kvinspect.models.fields import Fields
-from kvinspect.models.here import Here
 from kvinspect.models.layers import Attention, Layer
+from kvinspect.models.scope import Scope
 
 
 class Decoder(NamedTuple):
@@ -46,16 +46,16 @@ ARCHITECTURES: Mapping[str, Decoder] = {
 }
 
 
-def layers(here: Here) -> Iterator[Layer]:
+def layers(scope: Scope) -> Iterator[Layer]:
     """Two attentions a layer, of as many KV heads as heads. A dot leads where vLLM's prefix is empty."""
-    way = ARCHITECTURES[here.cls]
-    fields = _described(here.config, way)
+    way = ARCHITECTURES[scope.cls]
+    fields = _described(scope.config, way)
     heads = fields.count(way.heads, way.defaults.get(way.heads))
     width = fields.count(way.size, way.defaults.get(way.size))
     if width < heads:
         fields.fail(way.heads, f"at most {way.size} ({width}) heads", heads)
     for i in range(fields.repeats(way.layers, way.defaults.get(way.layers))):
-        stack = f"{here.at}{way.stack}" if way.stack.startswith(".") else here.named(way.stack)
+        stack = f"{scope.at}{way.stack}" if way.stack.startswith(".") else scope.named(way.stack)
         prefix = stack.format(i)
         yield Attention(f"{prefix}.{way.own}", i, heads, heads, width // heads)
         yield Attention(f"{prefix}.{way.across}", i, heads, heads, width // heads, attn_type="encoder_decoder")

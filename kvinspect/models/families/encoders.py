@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kvinspect.models.here import Here
 from kvinspect.models.layers import Attention, Layer
+from kvinspect.models.scope import Scope
 
 _BERT = "model.encoder.layer.{}.attention.output.attn"
 _BERT_WITH_HEAD = "bert.encoder.layer.{}.attention.output.attn"
@@ -37,9 +37,9 @@ ARCHITECTURES = {
 }
 
 
-def layers(here: Here) -> Iterator[Layer]:
+def layers(scope: Scope) -> Iterator[Layer]:
     """One attention a layer, of type `encoder_only`."""
-    text = here.text
-    name = ARCHITECTURES[here.cls]
+    text = scope.text
+    name = ARCHITECTURES[scope.cls]
     for i in range(text.layers):
-        yield Attention(here.named(name.format(i)), i, text.heads, text.heads, text.head_dim, attn_type="encoder_only")
+        yield Attention(scope.named(name.format(i)), i, text.heads, text.heads, text.head_dim, attn_type="encoder_only")

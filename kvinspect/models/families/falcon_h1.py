@@ -4,27 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kvinspect.models.here import Here
 from kvinspect.models.layers import Attention, Layer
+from kvinspect.models.scope import Scope
 from kvinspect.models.states import Mamba2, States
 
 ARCHITECTURES = ("FalconH1ForCausalLM",)
 
 
-def layers(here: Here) -> Iterator[Layer]:
+def layers(scope: Scope) -> Iterator[Layer]:
     """Mixers are numbered after the last layer, and stand under the first part of the name alone."""
-    text, states = here.text, States(here)
-    sizes = _sizes(here)
-    first = here.named("model").partition(".")[0]
+    text, states = scope.text, States(scope)
+    sizes = _sizes(scope)
+    first = scope.named("model").partition(".")[0]
     for i in range(text.layers):
-        name = here.named(f"model.layers.{i}.attn")
+        name = scope.named(f"model.layers.{i}.attn")
         yield Attention(name, i, text.heads, text.kv_heads, text.head_dim)
         mixer = states.mamba2("", i, sizes)
         yield mixer._replace(name=f"{first}.{text.layers + i}.mixer")
 
 
-def _sizes(here: Here) -> Mamba2:
-    text = here.text
+def _sizes(scope: Scope) -> Mamba2:
+    text = scope.text
     return Mamba2(
         intermediate=text.maybe_count("mamba_d_ssm") or text.count("mamba_expand") * text.hidden_size,
         groups=text.count("mamba_n_groups"),

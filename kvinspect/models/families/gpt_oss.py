@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kvinspect.models.fields import Fields
-from kvinspect.models.here import Here
 from kvinspect.models.layers import Layer
 from kvinspect.models.resolve import window_of
+from kvinspect.models.scope import Scope
 
 ARCHITECTURES = ("GptOssForCausalLM",)
 
 
-def layers(here: Here) -> Iterator[Layer]:
+def layers(scope: Scope) -> Iterator[Layer]:
     """Odd and even tell the layers, not `layer_types`; KV heads are not repeated on more ranks."""
-    for layer in here.decoder(attention="attn.attn", window=_even, has_sink=True):
+    for layer in scope.decoder(attention="attn.attn", window=_even, has_sink=True):
         yield layer._replace(repeats_kv_heads=False)
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kvinspect.models.here import Here
 from kvinspect.models.layers import Attention, Layer
+from kvinspect.models.scope import Scope
 from kvinspect.models.states import Mamba2, States
 
 ARCHITECTURES = ("GraniteMoeHybridForCausalLM",)
@@ -14,22 +14,22 @@ ATTENDING = ("attention", "full_attention")
 MIXING = ("mamba", "linear_attention")
 
 
-def layers(here: Here) -> Iterator[Layer]:
+def layers(scope: Scope) -> Iterator[Layer]:
     """`layer_types` has `mamba` and `attention`."""
-    text, states = here.text, States(here)
+    text, states = scope.text, States(scope)
     kinds = text.layer_types() or ()
     for i, kind in enumerate(kinds[: text.layers]):
         if kind in ATTENDING:
-            name = here.named(f"model.layers.{i}.self_attn.attn")
+            name = scope.named(f"model.layers.{i}.self_attn.attn")
             yield Attention(name, i, text.heads, text.kv_heads, text.shared_out())
         elif kind in MIXING:
-            yield states.mamba2(f"model.layers.{i}.mixer", i, _sizes(here))
+            yield states.mamba2(f"model.layers.{i}.mixer", i, _sizes(scope))
         else:
             text.fail("layer_types", "mamba or attention for each layer", kind)
 
 
-def _sizes(here: Here) -> Mamba2:
-    text = here.text
+def _sizes(scope: Scope) -> Mamba2:
+    text = scope.text
     return Mamba2(
         intermediate=text.count("mamba_expand") * text.hidden_size,
         groups=text.count("mamba_n_groups"),

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kvinspect.models.fields import Fields
-from kvinspect.models.here import Here, by_layer_type
 from kvinspect.models.layers import Attention, Layer
 from kvinspect.models.resolve import window_of
+from kvinspect.models.scope import Scope, by_layer_type
 
 ARCHITECTURES = (
     "HunYuanDenseV1ForCausalLM", "HunYuanMoEV1ForCausalLM", "Step1ForCausalLM",
@@ -15,32 +15,32 @@ ARCHITECTURES = (
 )  # fmt: skip
 
 
-def layers(here: Here) -> Iterator[Layer]:
+def layers(scope: Scope) -> Iterator[Layer]:
     """One attention a layer, its heads told by the rule of the class."""
-    return _RULES[here.cls](here)
+    return _RULES[scope.cls](scope)
 
 
-def _hunyuan(here: Here) -> Iterator[Layer]:
+def _hunyuan(scope: Scope) -> Iterator[Layer]:
     """`attention_head_dim` where there is no `head_dim`."""
-    text = here.text
+    text = scope.text
     size = text.maybe_count("head_dim", least=0) or text.maybe_count("attention_head_dim") or text.shared_out()
-    return here.decoder(head_size=size)
+    return scope.decoder(head_size=size)
 
 
-def _step1(here: Here) -> Iterator[Layer]:
-    text = here.text
+def _step1(scope: Scope) -> Iterator[Layer]:
+    text = scope.text
     kv = text.first_count("num_attention_groups", "num_key_value_heads", least=0) or 1
-    return here.decoder(head_size=text.shared_out(), num_kv_heads=kv)
+    return scope.decoder(head_size=text.shared_out(), num_kv_heads=kv)
 
 
-def _step3(here: Here) -> Iterator[Layer]:
+def _step3(scope: Scope) -> Iterator[Layer]:
     """One KV head for all."""
-    return here.decoder(here.bare("layers"), head_size=here.text.head_dim, num_kv_heads=1)
+    return scope.decoder(scope.bare("layers"), head_size=scope.text.head_dim, num_kv_heads=1)
 
 
-def _deci(here: Here) -> Iterator[Layer]:
+def _deci(scope: Scope) -> Iterator[Layer]:
     """Each block says how many heads share a KV head, and some blocks have no attention."""
-    text = here.text
+    text = scope.text
     blocks = text.mappings("block_configs", text.layers)
     if not blocks:
         text.fail("block_configs", "an attention for each layer", None)
@@ -49,7 +49,7 @@ def _deci(here: Here) -> Iterator[Layer]:
         if attention.flag("no_op") or attention.flag("replace_with_linear"):
             continue
         yield Attention(
-            here.named(f"model.layers.{i}.self_attn.attn"),
+            scope.named(f"model.layers.{i}.self_attn.attn"),
             i,
             text.heads,
             _shared(text.heads, attention),
@@ -65,28 +65,28 @@ def _shared(heads: int, attention: Fields) -> int:
     return heads // group
 
 
-def _laguna(here: Here) -> Iterator[Layer]:
+def _laguna(scope: Scope) -> Iterator[Layer]:
     """Query heads may be told layer by layer; layers with windows may have sinks."""
-    text = here.text
+    text = scope.text
     counts = text.counts("num_attention_heads_per_layer", text.layers, least=1)
-    for layer in here.decoder(window=by_layer_type):
+    for layer in scope.decoder(window=by_layer_type):
         i = layer.number or 0
         sink = layer.sliding_window is not None and text.flag("swa_attention_sink_enabled")
         query = counts[i] if counts else layer.num_heads
         yield layer._replace(num_heads=query, has_sink=sink)
 
 
-def _exaone_moe(here: Here) -> Iterator[Layer]:
-    for layer in here.decoder():
-        yield layer._replace(sliding_window=exaone_moe_window(here, layer.number or 0))
+def _exaone_moe(scope: Scope) -> Iterator[Layer]:
+    for layer in scope.decoder():
+        yield layer._replace(sliding_window=exaone_moe_window(scope, layer.number or 0))
 
 
-def exaone_moe_window(here: Here, index: int, mtp: str = "") -> int | None:
+def exaone_moe_window(scope: Scope, index: int, mtp: str = "") -> int | None:
     """The window of a K-EXAONE layer, in tokens; of a draft layer by the keys that begin with `mtp`.
 
     Raises DocumentError where no key tells the window of a layer that is not `full_attention`.
     """
-    text, keys = here.text, here.rules.exaone_moe_windows
+    text, keys = scope.text, scope.rules.exaone_moe_windows
     own = mtp + "layer_types"
     kinds = text.words(own) if mtp and own in text else text.layer_types() or ()
     if not kinds or index >= len(kinds) or kinds[index] == "full_attention":
@@ -94,18 +94,18 @@ def exaone_moe_window(here: Here, index: int, mtp: str = "") -> int | None:
     key = next((key for key in (mtp + keys[0], *keys) if key in text), keys[0])
     windows = text.maybe_counts(key, index + 1) if text.is_list(key) or key not in text else [text.tokens(key, least=0)]
     if not windows:
-        text.refuse(key, f"vLLM {here.setting.release.version} reads the windows of this model's layers from it alone")
+        text.refuse(key, f"vLLM {scope.setting.release.version} reads the windows of this model's layers from it alone")
     return windows[index if len(windows) > index else 0] or None
 
 
-def _step3p5(here: Here) -> Iterator[Layer]:
-    for i in range(here.text.layers):
-        yield step3p5_layer(here, i, f"model.layers.{i}.self_attn.attn")
+def _step3p5(scope: Scope) -> Iterator[Layer]:
+    for i in range(scope.text.layers):
+        yield step3p5_layer(scope, i, f"model.layers.{i}.self_attn.attn")
 
 
-def step3p5_layer(here: Here, index: int, name: str) -> Attention:
+def step3p5_layer(scope: Scope, index: int, name: str) -> Attention:
     """A layer of Step 3.5 or of its draft; one kind may have heads of its own, under `attention_other_setting`."""
-    text = here.text
+    text = scope.text
     kinds = (*(text.layer_types() or ()), *text.words("mtp_layer_types"))
     kind = kinds[index] if index < len(kinds) else ""
     other = text.mapping("attention_other_setting")
@@ -113,7 +113,7 @@ def step3p5_layer(here: Here, index: int, name: str) -> Attention:
     groups = text.first_count("num_attention_groups", "num_key_value_heads") or text.heads
     sliding = kind == "sliding_attention" if kinds else index % 2 == 0
     return Attention(
-        here.named(name),
+        scope.named(name),
         index,
         _own(own, "num_attention_heads") or text.heads,
         _own(own, "num_attention_groups") or groups,

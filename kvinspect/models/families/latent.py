@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kvinspect.models.fields import Fields
-from kvinspect.models.here import Here
 from kvinspect.models.layers import Attention, Given, Latent, Layer
+from kvinspect.models.scope import Scope
 
 EITHER_WAY = (
     "DeepseekForCausalLM", "DeepseekV2ForCausalLM", "DeepseekV3ForCausalLM", "DeepseekV32ForCausalLM",
@@ -24,22 +24,22 @@ INDEX_BLOCK = 128
 """Elements of an indexer's key that share a scale of four bytes."""
 
 
-def layers(here: Here) -> Iterator[Layer]:
+def layers(scope: Scope) -> Iterator[Layer]:
     """One attention a layer, an indexer's keys before it."""
-    for i in range(here.text.layers):
-        yield from attention(here, f"model.layers.{i}.self_attn", i)
+    for i in range(scope.text.layers):
+        yield from attention(scope, f"model.layers.{i}.self_attn", i)
 
 
-def attention(here: Here, prefix: str, number: int) -> Iterator[Layer]:
+def attention(scope: Scope, prefix: str, number: int) -> Iterator[Layer]:
     """The attention of a layer: of heads, or latent with its indexer."""
-    text = here.text
-    if here.cls in EITHER_WAY and _of_heads(text):
-        name = here.named(f"{prefix}.attn")
+    text = scope.text
+    if scope.cls in EITHER_WAY and _of_heads(text):
+        name = scope.named(f"{prefix}.attn")
         yield Attention(name, number, text.heads, text.kv_heads, text.shared_out())
-    elif here.cls in EITHER_WAY and not here.setting.shape.is_mla:
-        yield expanded(here, f"{prefix}.attn", number)
+    elif scope.cls in EITHER_WAY and not scope.setting.shape.is_mla:
+        yield expanded(scope, f"{prefix}.attn", number)
     else:
-        yield from latent(here, prefix, number)
+        yield from latent(scope, prefix, number)
 
 
 def _of_heads(text: Fields) -> bool:
@@ -48,41 +48,41 @@ def _of_heads(text: Fields) -> bool:
     return text.model_type == "deepseek" or not any(sizes)
 
 
-def expanded(here: Here, name: str, number: int) -> Attention:
+def expanded(scope: Scope, name: str, number: int) -> Attention:
     """Attention over as many keys as queries, each made of the latent vector again."""
-    text = here.text
+    text = scope.text
     size = text.count("qk_nope_head_dim", 0, least=0) + text.count("qk_rope_head_dim", 0, least=0)
-    return Attention(here.named(name), number, text.heads, text.heads, size)
+    return Attention(scope.named(name), number, text.heads, text.heads, size)
 
 
-def latent(here: Here, prefix: str, number: int, name: str = ".attn") -> Iterator[Layer]:
+def latent(scope: Scope, prefix: str, number: int, name: str = ".attn") -> Iterator[Layer]:
     """Latent attention, over the tokens that an indexer picks where the configuration has `index_topk`."""
-    text = here.text
-    sparse = "index_topk" in text and here.cls in MAY_BE_SPARSE and _may_pick(here, number)
+    text = scope.text
+    sparse = "index_topk" in text and scope.cls in MAY_BE_SPARSE and _may_pick(scope, number)
     picks = sparse and has_indexer(text, number)
     if picks:
-        yield index_keys(here, f"{prefix}.indexer.k_cache", number)
+        yield index_keys(scope, f"{prefix}.indexer.k_cache", number)
     yield Latent(
-        here.named(f"{prefix}{name}"),
+        scope.named(f"{prefix}{name}"),
         number,
         text.heads,
         text.count("kv_lora_rank") + text.count("qk_rope_head_dim"),
         sparse=sparse,
         facts={
             "qk_nope_head_dim": text.count("qk_nope_head_dim"),
-            "index_topk": text.count("index_topk") if sparse or here.cls == "HYV4ForCausalLM" else None,
+            "index_topk": text.count("index_topk") if sparse or scope.cls == "HYV4ForCausalLM" else None,
         },
         picks=picks,
     )
 
 
-def _may_pick(here: Here, layer: int) -> bool:
+def _may_pick(scope: Scope, layer: int) -> bool:
     """Whether a layer is sparse; HY V4 tells it of each. Raises DocumentError where HY V4 has such a layer."""
-    if here.cls != "HYV4ForCausalLM":
+    if scope.cls != "HYV4ForCausalLM":
         return True
-    kinds = here.text.words("layer_types")
+    kinds = scope.text.words("layer_types")
     if layer < len(kinds) and kinds[layer] in SPARSE_KINDS:
-        here.text.refuse("layer_types", "kvinspect does not know the caches of HY V4's sparse attention")
+        scope.text.refuse("layer_types", "kvinspect does not know the caches of HY V4's sparse attention")
     return False
 
 
@@ -100,8 +100,8 @@ def has_indexer(text: Fields, layer: int) -> bool:
     return layer >= len(pattern) or pattern[layer] != "S"
 
 
-def index_keys(here: Here, name: str, number: int) -> Given:
+def index_keys(scope: Scope, name: str, number: int) -> Given:
     """An indexer's keys: a byte an element, and a scale for every 128 of them."""
-    size = here.text.count("index_head_dim")
+    size = scope.text.count("index_head_dim")
     fields = {"head_size": size + size // INDEX_BLOCK * 4, "dtype": "uint8", "cache_role": "indexer"}
-    return Given(here.named(name), number, "DEEPSEEK_V32_INDEXER", "mla_attention", fields)
+    return Given(scope.named(name), number, "DEEPSEEK_V32_INDEXER", "mla_attention", fields)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kvinspect.models.here import Here
 from kvinspect.models.layers import Attention, Layer
+from kvinspect.models.scope import Scope
 from kvinspect.models.states import States
 
 ARCHITECTURES = ("Lfm2ForCausalLM", "Lfm2MoeForCausalLM", "ColBERTLfm2Model", "Lfm2BidirectionalModel")
@@ -16,18 +16,18 @@ BOTH_WAYS = "Lfm2BidirectionalModel"
 BARE = ("ColBERTLfm2Model", BOTH_WAYS)
 
 
-def layers(here: Here) -> Iterator[Layer]:
+def layers(scope: Scope) -> Iterator[Layer]:
     """Layers that `layer_types` does not call `full_attention` are convolutions."""
-    text, states = here.text, States(here)
-    stack = here.bare("layers") if here.cls in BARE else "model.layers"
+    text, states = scope.text, States(scope)
+    stack = scope.bare("layers") if scope.cls in BARE else "model.layers"
     kinds = text.layer_types() or ()
-    channels = text.count("conv_dim") if here.cls != "Lfm2MoeForCausalLM" else text.hidden_size
+    channels = text.count("conv_dim") if scope.cls != "Lfm2MoeForCausalLM" else text.hidden_size
     for i, kind in enumerate(kinds[: text.layers]):
         if kind == "full_attention":
-            name = here.named(f"{stack}.{i}.self_attn.attn")
-            both = "encoder_only" if here.cls == BOTH_WAYS else "decoder"
+            name = scope.named(f"{stack}.{i}.self_attn.attn")
+            both = "encoder_only" if scope.cls == BOTH_WAYS else "decoder"
             yield Attention(name, i, text.heads, text.kv_heads, text.shared_out(), attn_type=both)
-        elif here.cls != BOTH_WAYS:
+        elif scope.cls != BOTH_WAYS:
             yield states.short_conv(
-                f"{stack}.{i}.{here.rules.short_conv}", i, channels, text.count("conv_L_cache", least=2)
+                f"{stack}.{i}.{scope.rules.short_conv}", i, channels, text.count("conv_L_cache", least=2)
             )

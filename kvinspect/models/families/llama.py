@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kvinspect.models.here import Here, by_layer_type
 from kvinspect.models.layers import Layer
+from kvinspect.models.scope import Scope, by_layer_type
 
 ARCHITECTURES = (
     "LlamaForCausalLM", "LlamaBidirectionalModel", "LlamaBidirectionalForSequenceClassification",
@@ -16,6 +16,6 @@ ARCHITECTURES = (
 )  # fmt: skip
 
 
-def layers(here: Here) -> Iterator[Layer]:
+def layers(scope: Scope) -> Iterator[Layer]:
     """Windows by `layer_types` where there are any; a model that is not causal keeps no cache."""
-    return here.decoder(window=by_layer_type, may_look_both_ways=True)
+    return scope.decoder(window=by_layer_type, may_look_both_ways=True)

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kvinspect.models.here import Here
 from kvinspect.models.layers import Attention, Layer
+from kvinspect.models.scope import Scope
 
 ARCHITECTURES = ("Llama4ForCausalLM",)
 
 
-def layers(here: Here) -> Iterator[Layer]:
+def layers(scope: Scope) -> Iterator[Layer]:
     """`no_rope_layers` says by a zero which layers are global."""
-    text = here.text
+    text = scope.text
     rope = text.counts("no_rope_layers", text.layers)
     chunk = text.maybe_tokens("attention_chunk_size")
     for i in range(text.layers):
         yield Attention(
-            here.named(f"model.layers.{i}.self_attn.attn"),
+            scope.named(f"model.layers.{i}.self_attn.attn"),
             i,
             text.heads,
             text.kv_heads,

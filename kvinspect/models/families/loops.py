@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kvinspect.models.here import Here
 from kvinspect.models.layers import Attention, Layer
+from kvinspect.models.scope import Scope
 
 ARCHITECTURES = ("IQuestLoopCoderForCausalLM",)
 
 
-def layers(here: Here) -> Iterator[Layer]:
+def layers(scope: Scope) -> Iterator[Layer]:
     """Runs after the first see a window only; a run counts on in the names."""
-    text = here.text
+    text = scope.text
     runs, window = text.repeats("loop_num", 2), text.tokens("loop_window_size", 64)
     for i in range(text.layers):
         for run in range(runs):
             yield Attention(
-                here.named(f"model.layers.{run * text.layers + i}.self_attn.attn"),
+                scope.named(f"model.layers.{run * text.layers + i}.self_attn.attn"),
                 i,
                 text.heads,
                 text.kv_heads,

@@ -5,28 +5,28 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kvinspect.models.flash_attention import flash_attention_version
-from kvinspect.models.here import Here
 from kvinspect.models.layers import Attention, Layer
+from kvinspect.models.scope import Scope
 
 ARCHITECTURES = ("MiMoV2FlashForCausalLM", "MiMoV2ForCausalLM")
 
 
-def layers(here: Here) -> Iterator[Layer]:
+def layers(scope: Scope) -> Iterator[Layer]:
     """`hybrid_layer_pattern` has a 1 for each layer with a window."""
-    text = here.text
+    text = scope.text
     pattern = text.counts("hybrid_layer_pattern", text.layers)
     for i in range(text.layers):
-        yield layer(here, f"model.layers.{i}.self_attn.attn", i, sliding=bool(pattern) and pattern[i] == 1)
+        yield layer(scope, f"model.layers.{i}.self_attn.attn", i, sliding=bool(pattern) and pattern[i] == 1)
 
 
-def layer(here: Here, name: str, number: int, *, sliding: bool) -> Attention:
+def layer(scope: Scope, name: str, number: int, *, sliding: bool) -> Attention:
     """A layer of the model or of its draft."""
-    text = here.text
+    text = scope.text
     before = "swa_" if sliding else ""
     size = text.count(f"{before}head_dim", text.head_dim)
     value = text.count(f"{before}v_head_dim", size)
     return Attention(
-        here.named(name),
+        scope.named(name),
         number,
         text.count(f"{before}num_attention_heads", text.heads),
         text.count(f"{before}num_key_value_heads", text.kv_heads),
@@ -34,12 +34,12 @@ def layer(here: Here, name: str, number: int, *, sliding: bool) -> Attention:
         head_size_v=value,
         sliding_window=text.first_count("sliding_window_size", "sliding_window") if sliding else None,
         has_sink=sliding and text.flag("add_swa_attention_sink_bias"),
-        backend=None if value == size else _two_sizes(here, size),
+        backend=None if value == size else _two_sizes(scope, size),
     )
 
 
-def _two_sizes(here: Here, size: int) -> str:
+def _two_sizes(scope: Scope, size: int) -> str:
     """The backend for values of another size than keys: FlashAttention 3 or 4, else Triton."""
-    version = flash_attention_version(here.setting, size)
-    known, wanted = here.setting.own_backends("two_head_sizes", version), here.setting.attention_backend
+    version = flash_attention_version(scope.setting, size)
+    known, wanted = scope.setting.model_backends("two_head_sizes", version), scope.setting.attention_backend
     return wanted if wanted is not None and wanted in known else known[0]

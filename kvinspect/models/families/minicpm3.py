@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kvinspect.models.families.latent import expanded
-from kvinspect.models.here import Here
 from kvinspect.models.layers import Layer
+from kvinspect.models.scope import Scope
 
 ARCHITECTURES = ("MiniCPM3ForCausalLM",)
 
 
-def layers(here: Here) -> Iterator[Layer]:
+def layers(scope: Scope) -> Iterator[Layer]:
     """One attention a layer."""
-    return (expanded(here, f"model.layers.{i}.self_attn.attn", i) for i in range(here.text.layers))
+    return (expanded(scope, f"model.layers.{i}.self_attn.attn", i) for i in range(scope.text.layers))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kvinspect.models.here import Here
 from kvinspect.models.layers import Layer
+from kvinspect.models.scope import Scope
 
 ARCHITECTURES = ("MiniCPMV", "MiniCPMO")
 
@@ -18,12 +18,12 @@ INSIDE = {
 }
 
 
-def layers(here: Here) -> Iterator[Layer]:
+def layers(scope: Scope) -> Iterator[Layer]:
     """The language model under `llm`, with the outer configuration."""
-    config = here.config
+    config = scope.config
     first = config.maybe_count("hidden_size") == 2304 and config.maybe_count("query_num") == 64
-    default = "2.6" if here.cls == "MiniCPMO" else "2.0" if first else "2.5"
+    default = "2.6" if scope.cls == "MiniCPMO" else "2.0" if first else "2.5"
     version = config.version("version") or default
     if version not in INSIDE:
         config.fail("version", "one of " + ", ".join(INSIDE), version)
-    yield from here.inner(config, "llm", INSIDE[version])
+    yield from scope.inner(config, "llm", INSIDE[version])

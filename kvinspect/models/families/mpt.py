@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kvinspect.models.here import Here
 from kvinspect.models.layers import Layer
+from kvinspect.models.scope import Scope
 
 ARCHITECTURES = ("MPTForCausalLM", "DbrxForCausalLM")
 
 
-def layers(here: Here) -> Iterator[Layer]:
+def layers(scope: Scope) -> Iterator[Layer]:
     """Both call a layer a block."""
-    kv = here.setting.shape.kv_heads
-    return here.decoder("transformer.blocks", "attn.attn", head_size=here.text.shared_out(), num_kv_heads=kv)
+    kv = scope.setting.shape.kv_heads
+    return scope.decoder("transformer.blocks", "attn.attn", head_size=scope.text.shared_out(), num_kv_heads=kv)

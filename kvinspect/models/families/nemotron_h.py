@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kvinspect.models.here import Here
 from kvinspect.models.layers import Attention, Layer
 from kvinspect.models.resolve import window_of
+from kvinspect.models.scope import Scope
 from kvinspect.models.states import Mamba2, States
 
 ARCHITECTURES = ("NemotronHForCausalLM",)
@@ -14,27 +14,27 @@ ARCHITECTURES = ("NemotronHForCausalLM",)
 WITHOUT_CACHE = "-E"
 
 
-def layers(here: Here) -> Iterator[Layer]:
+def layers(scope: Scope) -> Iterator[Layer]:
     """Mamba 2 and attention; layers of experts and feed-forward layers have no cache."""
-    text, states = here.text, States(here)
+    text, states = scope.text, States(scope)
     for i, letter in enumerate(text.word("hybrid_override_pattern")):
         if letter == "*":
-            yield attention(here, f"model.layers.{i}.mixer.attn", i)
+            yield attention(scope, f"model.layers.{i}.mixer.attn", i)
         elif letter == "M":
-            yield states.mamba2(f"model.layers.{i}.mixer", i, _sizes(here), weighs_ahead=True)
+            yield states.mamba2(f"model.layers.{i}.mixer", i, _sizes(scope), weighs_ahead=True)
         elif letter not in WITHOUT_CACHE:
             text.fail("hybrid_override_pattern", "a letter of M, *, - and E for each layer", letter)
 
 
-def attention(here: Here, name: str, number: int) -> Attention:
+def attention(scope: Scope, name: str, number: int) -> Attention:
     """A layer that attends."""
-    text = here.text
+    text = scope.text
     window = window_of(text)
-    return Attention(here.named(name), number, text.heads, text.kv_heads, text.head_dim, sliding_window=window)
+    return Attention(scope.named(name), number, text.heads, text.kv_heads, text.head_dim, sliding_window=window)
 
 
-def _sizes(here: Here) -> Mamba2:
-    text = here.text
+def _sizes(scope: Scope) -> Mamba2:
+    text = scope.text
     heads, size = text.count("mamba_num_heads"), text.count("mamba_head_dim")
     return Mamba2(
         intermediate=heads * size,

@@ -6,29 +6,29 @@ from collections.abc import Iterator
 
 from kvinspect.models.families.latent import latent
 from kvinspect.models.fields import Fields
-from kvinspect.models.here import Here
 from kvinspect.models.layers import Attention, Layer
+from kvinspect.models.scope import Scope
 
 ARCHITECTURES = ("PanguEmbeddedForCausalLM", "PanguUltraMoEForCausalLM", "PanguProMoEV2ForCausalLM")
 
 LATENT_FIELDS = ("qk_nope_head_dim", "qk_rope_head_dim", "v_head_dim", "kv_lora_rank")
 
 
-def layers(here: Here) -> Iterator[Layer]:
+def layers(scope: Scope) -> Iterator[Layer]:
     """One attention a layer; sinks are tokens that stand before every context."""
-    text = here.text
+    text = scope.text
     for i in range(text.layers):
         prefix = f"model.layers.{i}.self_attn"
         if all(name in text for name in LATENT_FIELDS):
-            yield from latent(here, prefix, i)
+            yield from latent(scope, prefix, i)
         else:
-            yield _heads(here, f"{prefix}.attn", i)
+            yield _heads(scope, f"{prefix}.attn", i)
 
 
-def _heads(here: Here, name: str, index: int) -> Attention:
-    text = here.text
+def _heads(scope: Scope, name: str, index: int) -> Attention:
+    text = scope.text
     plain = Attention(
-        here.named(name), index, text.heads, text.kv_heads, text.head_dim, sliding_window=_window(text, index)
+        scope.named(name), index, text.heads, text.kv_heads, text.head_dim, sliding_window=_window(text, index)
     )
     sinks = text.count("param_sink_number", 0, least=0)
     if not sinks:
@@ -37,7 +37,7 @@ def _heads(here: Here, name: str, index: int) -> Attention:
     return plain._replace(
         head_size=size,
         head_size_v=text.count("v_channels"),
-        backend=here.setting.own_backends("sinks")[0],
+        backend=scope.setting.model_backends("sinks")[0],
         kind="sink_full_attention",
         fields={"sink_len": sinks},
     )

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kvinspect.models.here import Here
 from kvinspect.models.layers import Attention, Layer
+from kvinspect.models.scope import Scope
 from kvinspect.models.states import Mamba2, States
 
 ARCHITECTURES = ("Plamo2ForCausalLM",)
 
 
-def layers(here: Here) -> Iterator[Layer]:
+def layers(scope: Scope) -> Iterator[Layer]:
     """The middle one of every `mamba_step` layers attends; in a shorter model the last does."""
-    text, states = here.text, States(here)
+    text, states = scope.text, States(scope)
     step, size = text.count("mamba_step"), text.count("hidden_size_per_head")
     heads = text.count("mamba_num_heads")
     sizes = Mamba2(heads * size, 0, heads, size, text.count("mamba_d_state"), text.count("mamba_d_conv", least=2))
@@ -22,6 +22,6 @@ def layers(here: Here) -> Iterator[Layer]:
     for i in range(text.layers):
         name = f"model.layers.layers.{i}.mixer"
         if (i if short else i % step) == attending:
-            yield Attention(here.named(f"{name}.attn"), i, text.heads, text.kv_heads, size)
+            yield Attention(scope.named(f"{name}.attn"), i, text.heads, text.kv_heads, size)
         else:
             yield states.mamba2(name, i, sizes)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kvinspect.models.fields import Fields
-from kvinspect.models.here import Here
 from kvinspect.models.layers import Layer
+from kvinspect.models.scope import Scope
 
 SHARED_OUT = (
     "Qwen2ForCausalLM",
@@ -32,15 +32,15 @@ WITH_EXPERTS = ("Qwen2MoeForCausalLM", "Qwen3MoeForCausalLM", "SeedOssForCausalL
 """Classes whose layers may be of several kinds, though none has a window of its own."""
 
 
-def layers(here: Here) -> Iterator[Layer]:
+def layers(scope: Scope) -> Iterator[Layer]:
     """No layer has a window of its own; the model's counts where all layers have it."""
-    text = here.text
-    if here.cls == "VoyageQwen3BidirectionalEmbedModel":
+    text = scope.text
+    if scope.cls == "VoyageQwen3BidirectionalEmbedModel":
         text = text.having(is_causal=False)
-    if here.cls not in WITH_EXPERTS:
+    if scope.cls not in WITH_EXPERTS:
         _check_windows(text)
-    size = text.shared_out() if here.cls in SHARED_OUT else text.head_dim
-    return here.decoder(head_size=size, may_look_both_ways=True)
+    size = text.shared_out() if scope.cls in SHARED_OUT else text.head_dim
+    return scope.decoder(head_size=size, may_look_both_ways=True)
 
 
 def _check_windows(text: Fields) -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kvinspect.models.here import Here
 from kvinspect.models.layers import Attention, Layer
 from kvinspect.models.resolve import window_of
+from kvinspect.models.scope import Scope
 
 ARCHITECTURES = (
     "TransformersForCausalLM", "TransformersMoEForCausalLM", "TransformersMultiModalForCausalLM",
@@ -34,30 +34,30 @@ MODULES = {
 """Model types whose modules are not called as most models' are."""
 
 
-def _name(here: Here) -> str:
+def _name(scope: Scope) -> str:
     """A layer's name: its number, or from 0.33 on where its module stands in the model."""
-    if not here.setting.rules.names_of_modules:
+    if not scope.setting.rules.names_of_modules:
         return "{}.attn"
-    return MODULES.get(here.text.model_type, "model.layers.{}.self_attn.attn")
+    return MODULES.get(scope.text.model_type, "model.layers.{}.self_attn.attn")
 
 
-def layers(here: Here) -> Iterator[Layer]:
+def layers(scope: Scope) -> Iterator[Layer]:
     """All heads are the model's as a whole; windows go by the `layer_types` of the outer configuration.
 
     A model without images whose layers are no decoder's keeps no cache.
     """
-    shape, text = here.setting.shape, here.text
-    kinds = here.config.words("layer_types")
-    encodes = text is here.config and text.model_type in ENCODERS and not text.flag("is_decoder")
-    name = _name(here)
+    shape, text = scope.setting.shape, scope.text
+    kinds = scope.config.words("layer_types")
+    encodes = text is scope.config and text.model_type in ENCODERS and not text.flag("is_decoder")
+    name = _name(scope)
     for i in range(text.layers):
         sliding = i < len(kinds) and kinds[i] == "sliding_attention"
         yield Attention(
-            here.named(name.format(i)),
+            scope.named(name.format(i)),
             i,
             text.heads,
             max(1, shape.kv_heads),
             shape.head_size or text.shared_out(),
-            sliding_window=window_of(here.config) if sliding else None,
+            sliding_window=window_of(scope.config) if sliding else None,
             attn_type="encoder_only" if encodes else "decoder",
         )

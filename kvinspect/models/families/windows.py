@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kvinspect.models.here import Here, by_layer_type
 from kvinspect.models.layers import Layer
+from kvinspect.models.scope import Scope, by_layer_type
 
 SHARED_OUT = ("CohereForCausalLM", "Olmo2ForCausalLM", "Olmo3ForCausalLM")
 """Classes whose head size is the hidden size shared out, whatever `head_dim` says."""
@@ -19,12 +19,12 @@ ARCHITECTURES = (
 )  # fmt: skip
 
 
-def layers(here: Here) -> Iterator[Layer]:
+def layers(scope: Scope) -> Iterator[Layer]:
     """Layers called `sliding_attention` have the model's window, the others none."""
-    itself = here.cls in COHERE and here.rules.cohere_window_counts_itself
-    size = here.text.shared_out() if here.cls in SHARED_OUT else here.text.head_dim
-    stack = "model.layers" if here.cls != "Gemma3Model" else here.bare("layers")
-    encodes = here.cls == "Gemma3Model" and here.text.flag("use_bidirectional_attention")
-    for layer in here.decoder(stack, head_size=size, window=by_layer_type):
+    itself = scope.cls in COHERE and scope.rules.cohere_window_counts_itself
+    size = scope.text.shared_out() if scope.cls in SHARED_OUT else scope.text.head_dim
+    stack = "model.layers" if scope.cls != "Gemma3Model" else scope.bare("layers")
+    encodes = scope.cls == "Gemma3Model" and scope.text.flag("use_bidirectional_attention")
+    for layer in scope.decoder(stack, head_size=size, window=by_layer_type):
         window = layer.sliding_window + 1 if itself and layer.sliding_window else layer.sliding_window
         yield layer._replace(sliding_window=window, attn_type="encoder_only" if encodes else layer.attn_type)

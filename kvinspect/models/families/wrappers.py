@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from kvinspect.models.here import Here
 from kvinspect.models.layers import Layer
+from kvinspect.models.scope import Scope
 
 
 class Wrapper(NamedTuple):
@@ -111,8 +111,8 @@ ARCHITECTURES: dict[str, Wrapper] = {
 }  # fmt: skip
 
 
-def layers(here: Here) -> Iterator[Layer]:
+def layers(scope: Scope) -> Iterator[Layer]:
     """The language model's layers, under its prefix."""
-    way = ARCHITECTURES[here.cls]
-    for layer in here.inner(here.text, way.prefix, way.architecture):
+    way = ARCHITECTURES[scope.cls]
+    for layer in scope.inner(scope.text, way.prefix, way.architecture):
         yield layer._replace(name=layer.name.replace(".model.layers.", ".layers.", 1)) if way.bare else layer

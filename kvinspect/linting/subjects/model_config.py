@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from kvinspect.document.problem import DocumentError, Path, Problem
 from kvinspect.document.source import Source
 from kvinspect.engine.refusal import Refused, Unknown
-from kvinspect.linting.subject import Subject
+from kvinspect.linting.subjects.document import DocumentSubject
 from kvinspect.models.answer import SpecsAnswer
 from kvinspect.models.config import Model
 from kvinspect.models.memory import Memory, parse_size
@@ -80,12 +80,12 @@ class ModelFile(NamedTuple):
         return ("architectures", 0) if "architectures" in self.source.value else ()
 
 
-def subjects(file: ModelFile, rules: Rules, memory: Memory | None = None) -> tuple[ModelSubject, Subject]:
+def subjects(file: ModelFile, rules: Rules, memory: Memory | None = None) -> tuple[ModelSubject, DocumentSubject]:
     """The stages of the model, and the cache that they become. Raises DocumentError where the engine stops before."""
     try:
         served = Served.of(file.model, file.arguments, lambda: rules, file.platform, file.capability)
         asked = ModelQuestion(served, memory or _memory(file.arguments))
-        return ModelSubject(asked.stages, file.arguments), Subject(asked.cache.about)
+        return ModelSubject(asked.stages, file.arguments), DocumentSubject(asked.cache.about)
     except DocumentError as error:
         raise DocumentError(list(_placed(error.errors, file))) from None
     except Unknown as unknown:

@@ -25,7 +25,7 @@ def _misfits(release: Release, name: str, ask: Ask, facts: tuple[tuple[str, Any]
     return tuple(misfits_of(release.catalogue["backends"][name], ask, dict(facts)))
 
 
-class Subject:
+class DocumentSubject:
     """A document under the rules of one release; a step at which the engine refuses leaves the later ones None."""
 
     def __init__(self, question: Question) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kvinspect.compare.answer import DiffAnswer, LayerDiff, changed
+from kvinspect.compare.diff_answer import DiffAnswer, LayerDiff, changed
 from kvinspect.compare.layer import Layer, layers_of
 from kvinspect.compare.layers import DIFFERENT, MOVED, SAME, Known, Outcome, other_target, outcome
 from kvinspect.question.question import Question

@@ -36,7 +36,7 @@ def promoted(specs: Specs, release: PlannerRelease) -> dict[str, LayerSpec]:
     """All layers with full attention's needs (`unify_hybrid_kv_cache_specs`). Raises Refused where kinds remain."""
     if of_one_type(specs, release):
         return dict(specs)
-    changed = release.promote(specs, release)
+    changed = release.as_full_attention(specs, release)
     if not of_one_type(changed, release):
         text = "the hybrid KV cache manager is off, and the layers do not become one type"
         raise Refused("ValueError", text, function="unify_hybrid_kv_cache_specs", kind="not-one-type")

@@ -11,7 +11,7 @@ from kvinspect.models.fields import Fields
 from kvinspect.models.layers import Attention, Layer
 from kvinspect.models.registry import family, normalized, table
 from kvinspect.models.resolve import window_of
-from kvinspect.models.setting import Setting
+from kvinspect.models.setting import ModelSetting
 from kvinspect.releases.model_rules import ModelRules
 
 Window = Callable[[Fields, int], int | None]
@@ -19,11 +19,11 @@ Window = Callable[[Fields, int], int | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Here:
+class Scope:
     """A module of vLLM that is being built: its configuration, and what stands before its layers' names (`at`)."""
 
     model: Model
-    setting: Setting
+    setting: ModelSetting
     config: Fields
     architecture: str
     cls: str

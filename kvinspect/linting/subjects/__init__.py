@@ -1,0 +1,1 @@
+"""What rules look at: one module a kind of file."""
