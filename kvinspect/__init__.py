@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from kvinspect.document.document import Document
     from kvinspect.document.problem import DocumentError
     from kvinspect.engine.align_answer import AlignAnswer, DeviceAnswer
-    from kvinspect.engine.cudagraph.answer import CGSupportAnswer
+    from kvinspect.engine.cudagraph.cg_support_answer import CGSupportAnswer
     from kvinspect.engine.cudagraph.mode import CUDAGraphMode
     from kvinspect.engine.cudagraph.support import AttentionCGSupport, AttentionCGSupportInfo
     from kvinspect.engine.doctor import DoctorAnswer
-    from kvinspect.engine.mm_prefix.answer import MMPrefixAnswer
+    from kvinspect.engine.mm_prefix.mm_prefix_answer import MMPrefixAnswer
     from kvinspect.models.answer import SpecsAnswer
     from kvinspect.models.config import Model, load_model
     from kvinspect.planning.answer import PlanAnswer
@@ -83,12 +83,12 @@ _HOMES = {
     "DocumentError": "document.problem",
     "AlignAnswer": "engine.align_answer",
     "DeviceAnswer": "engine.align_answer",
-    "CGSupportAnswer": "engine.cudagraph.answer",
+    "CGSupportAnswer": "engine.cudagraph.cg_support_answer",
     "DoctorAnswer": "engine.doctor",
     "CUDAGraphMode": "engine.cudagraph.mode",
     "AttentionCGSupport": "engine.cudagraph.support",
     "AttentionCGSupportInfo": "engine.cudagraph.support",
-    "MMPrefixAnswer": "engine.mm_prefix.answer",
+    "MMPrefixAnswer": "engine.mm_prefix.mm_prefix_answer",
     "PlanAnswer": "planning.answer",
     "specs": "api.specs",
     "SpecsAnswer": "models.answer",

@@ -50,8 +50,10 @@ ROOMS = [
     "capture",
     "engine.refusal",
     "specs",
+    "backends",
     "engine",
     "planning",
+    "start_up_log",
     "releases",
     "connectors",
     "models",
@@ -65,8 +67,9 @@ ROOMS = [
 ]
 """From the far end of the arrows to their beginning; a room may import those before it."""
 
-BESIDE = {
+KNOWS_LESS = {
     "specs": {"output", "installed", "releases.data", "capture"},
+    "backends": {"output", "installed", "capture"},
     "engine": {"capture"},
     "compare": {"models"},
     "device": {"document", "engine"},
@@ -101,7 +104,7 @@ def may_know(room, target):
         room in ROOMS
         and target in ROOMS
         and ROOMS.index(target) < ROOMS.index(room)
-        and target not in BESIDE.get(room, ())
+        and target not in KNOWS_LESS.get(room, ())
     )
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from kvinspect.api.ask import Origin, ask, release_of
 from kvinspect.document.checked import checked
-from kvinspect.engine.cudagraph.answer import CGSupportAnswer, ModeMatrix
+from kvinspect.engine.cudagraph.cg_support import matrix
+from kvinspect.engine.cudagraph.cg_support_answer import CGSupportAnswer, ModeMatrix
 from kvinspect.engine.cudagraph.decide import request_of
 from kvinspect.engine.cudagraph.mode import CUDAGraphMode
 from kvinspect.engine.cudagraph.resolve import Request
-from kvinspect.engine.cudagraph.run import matrix
 from kvinspect.engine.cudagraph.table import BackendTable, backend_table
 from kvinspect.question.question import placed
 

@@ -11,10 +11,10 @@ from kvinspect.document.problem import DocumentError, Mark, Problem
 from kvinspect.engine.align_answer import refusal_dict
 from kvinspect.engine.refusal import Unknown
 from kvinspect.models.memory import Band, Memory
-from kvinspect.planning.log_comparison import Compared, comparison, memory_range
-from kvinspect.planning.start_up_log import StartUpLog, read_start_up_log
 from kvinspect.question.model import ModelPlan
 from kvinspect.releases import lookup
+from kvinspect.start_up_log.plan_comparison import Compared, comparison, memory_range
+from kvinspect.start_up_log.reader import StartUpLog, read_start_up_log
 
 
 class LogAnswer(NamedTuple):

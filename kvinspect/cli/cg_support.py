@@ -14,7 +14,7 @@ from kvinspect.cli.output import Color, Format, Report
 from kvinspect.cli.serve_words import unmarked
 
 if TYPE_CHECKING:
-    from kvinspect.engine.cudagraph.answer import CGSupportAnswer
+    from kvinspect.engine.cudagraph.cg_support_answer import CGSupportAnswer
     from kvinspect.question.model import ModelQuestion
 
 EXAMPLES = """\b

@@ -9,10 +9,10 @@ from __future__ import annotations
 from math import prod
 from typing import NamedTuple
 
+from kvinspect.backends.backend import Backend
 from kvinspect.document.numbers import counted
 from kvinspect.document.words import DTYPE_BYTES
 from kvinspect.engine.axes import BLOCK, HEAD, KV, KV_DIM, KV_HEAD, STATE, TOKEN, Axes
-from kvinspect.engine.backends import Backend
 from kvinspect.engine.reshape import LayerView
 from kvinspect.geometry.content import Content, Digits, Region
 from kvinspect.geometry.runs import BlockBytes, block_bytes

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 
-from kvinspect.engine.expressions import evaluate
+from kvinspect.backends.expressions import evaluate
 
 BLOCK = "block"
 """Kernel blocks."""

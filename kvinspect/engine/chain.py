@@ -6,10 +6,10 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import Generic, TypeVar
 
+from kvinspect.backends.backend import Backends
+from kvinspect.backends.deployment_facts import DeploymentFacts
 from kvinspect.document.document import Document
 from kvinspect.engine import encoder_only
-from kvinspect.engine.backends import Backends
-from kvinspect.engine.deployment_facts import DeploymentFacts
 from kvinspect.engine.groups import AttentionGroup, KVCacheGroup, attention_groups
 from kvinspect.engine.layout.layouts import Layout
 from kvinspect.engine.refusal import Refusal, Refused, stage

@@ -10,9 +10,9 @@ from kvinspect.document.document import Group
 from kvinspect.document.model import SpecEntry
 from kvinspect.document.problem import Path
 from kvinspect.document.spec_fields import FIELDS, MARKS
-from kvinspect.document.words import KIND_OF_WORD, SPEC_CLASSES
+from kvinspect.document.words import SPEC_CLASSES
 from kvinspect.engine.refusal import Refused, Unknown
-from kvinspect.specs.kinds import GroupSpec, LayerSpec, class_of
+from kvinspect.specs.kinds import GroupSpec, LayerSpec, class_of, kind_of
 from kvinspect.specs.mamba import MambaSpec
 from kvinspect.specs.uniform_type import UniformTypeSpecs
 
@@ -38,11 +38,6 @@ def _viewed(spec: LayerSpec, path: Path) -> LayerSpec:
         expected = "a kind whose layers have views; raw pages are known to a planning document only"
         raise Unknown((*path, "kind"), spec.kind, expected, kind="raw-pages")
     return spec
-
-
-def kind_of(entry: SpecEntry) -> str:
-    """The kind of a written spec."""
-    return KIND_OF_WORD[entry.kind or entry.type or ""]
 
 
 def layer_spec(entry: SpecEntry, catalogue: Mapping[str, Any], path: Path) -> LayerSpec:

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from kvinspect.backends.backend import Backend, Backends
 from kvinspect.document.document import GROUPS, Document, Group, LayerUse
 from kvinspect.document.problem import Path
-from kvinspect.engine.backends import Backend, Backends
 from kvinspect.engine.refusal import Refused
 from kvinspect.specs.kinds import GroupSpec, LayerSpec, ViewedSpec
 from kvinspect.specs.mamba import MambaSpec

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from kvinspect.engine.backends import fits
+from kvinspect.backends.backend import fits
 from kvinspect.engine.groups import AttentionGroup, KVCacheGroup
 from kvinspect.engine.refusal import Refused
 

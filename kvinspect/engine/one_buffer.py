@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from kvinspect.backends.backend import Backend
 from kvinspect.document.document import TENSORS, Tensor
 from kvinspect.document.numbers import counted
 from kvinspect.engine import kernel_blocks
-from kvinspect.engine.backends import Backend
 from kvinspect.engine.frozen import Frozen
 from kvinspect.engine.groups import KVCacheGroup
 from kvinspect.engine.layout.layouts import Layout

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from kvinspect.backends.backend import Backend
+from kvinspect.backends.conditions import outcomes
+from kvinspect.backends.expressions import evaluate
 from kvinspect.document.document import GROUPS
 from kvinspect.document.numbers import counted
-from kvinspect.engine.backends import Backend
-from kvinspect.engine.conditions import outcomes
-from kvinspect.engine.expressions import evaluate
 from kvinspect.engine.refusal import Refused, Unknown
 from kvinspect.provenance import vllm
 from kvinspect.specs.attention import AttentionSpec, data_by_kind, page_by_slots

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 
+from kvinspect.backends.backend import Backend
 from kvinspect.document.document import TENSORS
 from kvinspect.engine import across_layers, encoder_only, kernel_blocks, placement, reshape
-from kvinspect.engine.backends import Backend
 from kvinspect.engine.frozen import Frozen
 from kvinspect.engine.groups import AttentionGroup
 from kvinspect.engine.layout.layouts import Layout

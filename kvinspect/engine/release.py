@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from kvinspect.backends.backend import Backend
+from kvinspect.backends.deployment_facts import DeploymentFacts
 from kvinspect.document.document import Document, Tensor
 from kvinspect.document.model import MultimodalEntry, RequestEntry
 from kvinspect.engine import blocks_first, placement, reshape
-from kvinspect.engine.backends import Backend
 from kvinspect.engine.cudagraph import capture
 from kvinspect.engine.cudagraph.start_up import StartUpRule
-from kvinspect.engine.deployment_facts import DeploymentFacts
 from kvinspect.engine.groups import KVCacheGroup
 from kvinspect.engine.layout.layouts import Layout
 from kvinspect.engine.mm_prefix.ranges import Span

@@ -9,11 +9,11 @@ from collections.abc import Callable, Mapping, Sequence
 from math import prod
 from typing import NamedTuple
 
+from kvinspect.backends.backend import Backend
 from kvinspect.document.document import Tensor
 from kvinspect.document.numbers import counted
 from kvinspect.document.words import DTYPE_BYTES
 from kvinspect.engine.axes import BLOCK, BYTE, KV, Axes, axes_of, storing_states
-from kvinspect.engine.backends import Backend
 from kvinspect.engine.groups import AttentionGroup
 from kvinspect.engine.refusal import Refused
 from kvinspect.geometry import Step, StridedView, contiguous_strides

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kvinspect.engine.backends import Backends
+from kvinspect.backends.backend import Backends
 from kvinspect.engine.document_specs import group_spec
 from kvinspect.engine.frozen import Frozen
 from kvinspect.engine.groups import KVCacheGroup, LayerBackends, cache_groups

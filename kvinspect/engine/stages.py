@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from kvinspect.backends.backend import Backend
 from kvinspect.document.document import Tensor
 from kvinspect.engine.align_answer import TensorAnswer
-from kvinspect.engine.backends import Backend
 from kvinspect.engine.frozen import Frozen
 from kvinspect.engine.groups import AttentionGroup, KVCacheGroup, LayerBackend
 from kvinspect.engine.layout.layouts import Layout

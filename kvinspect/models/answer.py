@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from kvinspect.backends.backend import Backend, Backends, from_catalogue
 from kvinspect.document.words import KIND_OF_WORD
-from kvinspect.engine.backends import Backend, Backends, from_catalogue
 from kvinspect.engine.refusal import Refused
 from kvinspect.models.inner_backends import INNER, as_document
 from kvinspect.models.setting import ModelSetting

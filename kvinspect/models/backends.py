@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from kvinspect.backends.backend import Backend, from_catalogue
+from kvinspect.backends.conditions import Facts
+from kvinspect.backends.selection import Ask, Misfit, candidates, misfits_of
 from kvinspect.document.problem import nearest
-from kvinspect.engine.backends import Backend, from_catalogue
-from kvinspect.engine.conditions import Facts
 from kvinspect.engine.refusal import Unknown
-from kvinspect.engine.selection import Ask, Misfit, candidates, misfits_of
 from kvinspect.models.flash_attention import flash_attention_version
 from kvinspect.models.inner_backends import INNER
 from kvinspect.models.layers import Attention, Latent

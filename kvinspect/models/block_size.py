@@ -10,9 +10,9 @@ from itertools import product
 from math import lcm
 from typing import NamedTuple
 
+from kvinspect.backends.backend import Backend
+from kvinspect.backends.conditions import choose
 from kvinspect.document.numbers import counted
-from kvinspect.engine.backends import Backend
-from kvinspect.engine.conditions import choose
 from kvinspect.models.layers import State
 from kvinspect.models.resolve import refusal
 from kvinspect.models.setting import DEFAULT_BLOCK_SIZE, ModelSetting, one_token

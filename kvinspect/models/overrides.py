@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from kvinspect.engine.conditions import choose
+from kvinspect.backends.conditions import choose
 from kvinspect.models.config import Model
 from kvinspect.models.flash_attention import SUPPORTED
 from kvinspect.models.resolve import refusal

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from kvinspect.backends.conditions import choose
+from kvinspect.backends.deployment_facts import DeploymentFacts
 from kvinspect.document.numbers import counted
-from kvinspect.engine.conditions import choose
-from kvinspect.engine.deployment_facts import DeploymentFacts
 from kvinspect.models.arguments import EngineArguments
 from kvinspect.models.config import Model
 from kvinspect.models.registry import Architecture

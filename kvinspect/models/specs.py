@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from typing import Any, NamedTuple
 
+from kvinspect.backends.backend import Backend
 from kvinspect.document.limits import MAX_LAYERS
 from kvinspect.document.words import SPEC_CLASSES
-from kvinspect.engine.backends import Backend
 from kvinspect.models.backends import Chooser, SelectedBackend
 from kvinspect.models.block_size import Blocks, blocks, window_block_size, window_block_size_within
 from kvinspect.models.config import Model

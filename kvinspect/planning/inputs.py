@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from kvinspect.backends.backend import Backend, Backends
+from kvinspect.backends.deployment_facts import DeploymentFacts
 from kvinspect.document.document import Document
 from kvinspect.document.names import Expander
 from kvinspect.document.numbers import counted
 from kvinspect.document.problem import Path, Problem
-from kvinspect.engine.backends import Backend, Backends
-from kvinspect.engine.deployment_facts import DeploymentFacts
 from kvinspect.engine.document_specs import layer_spec
 from kvinspect.engine.refusal import Refused, stage
 from kvinspect.engine.release import EngineRelease

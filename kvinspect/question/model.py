@@ -8,11 +8,11 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from kvinspect.backends.deployment_facts import DEFAULT_CAPABILITY
 from kvinspect.connectors.offloading import Offloaded
 from kvinspect.connectors.transfer import Transfer, transfer_of
 from kvinspect.document.numbers import counted
 from kvinspect.document.problem import DocumentError, Problem, nearest
-from kvinspect.engine.deployment_facts import DEFAULT_CAPABILITY
 from kvinspect.engine.refusal import Refusal, Refused, Unknown
 from kvinspect.models.answer import SpecsAnswer, as_served, scheduler_defaults
 from kvinspect.models.arguments import EngineArguments, argument, engine_arguments

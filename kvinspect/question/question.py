@@ -7,12 +7,12 @@ from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
+from kvinspect.backends.deployment_facts import DEFAULT_CAPABILITY
+from kvinspect.backends.model_runner import choose
 from kvinspect.document.document import Document
 from kvinspect.document.problem import DocumentError, Problem
 from kvinspect.engine.align_answer import AlignAnswer, AnswerHeader
-from kvinspect.engine.deployment_facts import DEFAULT_CAPABILITY
 from kvinspect.engine.refusal import Unknown
-from kvinspect.engine.runners import choose
 from kvinspect.engine.unknown import unknown_names
 from kvinspect.geometry.runs import Intricate
 from kvinspect.releases import lookup
@@ -21,8 +21,8 @@ from kvinspect.specs.mamba import MambaSpec
 
 if TYPE_CHECKING:
     from kvinspect.engine.chain import Stages
-    from kvinspect.engine.cudagraph.answer import CGSupportAnswer
-    from kvinspect.engine.mm_prefix.answer import MMPrefixAnswer
+    from kvinspect.engine.cudagraph.cg_support_answer import CGSupportAnswer
+    from kvinspect.engine.mm_prefix.mm_prefix_answer import MMPrefixAnswer
     from kvinspect.planning.answer import PlanAnswer
 
 
@@ -156,8 +156,8 @@ class Question:
     @cached_property
     def cg_support(self) -> CGSupportAnswer:
         """How far backends let CUDA graphs go; a planner's refusal comes before that."""
-        from kvinspect.engine.cudagraph.answer import CGSupportAnswer
-        from kvinspect.engine.cudagraph.run import cg_support_stages, requested_mode
+        from kvinspect.engine.cudagraph.cg_support import cg_support_stages, requested_mode
+        from kvinspect.engine.cudagraph.cg_support_answer import CGSupportAnswer
 
         if self.about is not self:
             return self.about.cg_support
@@ -169,7 +169,7 @@ class Question:
     @cached_property
     def mm_prefix(self) -> MMPrefixAnswer:
         """The spans of multimodal tokens that attend both ways."""
-        from kvinspect.engine.mm_prefix.run import mm_prefix_document
+        from kvinspect.engine.mm_prefix.mm_prefix import mm_prefix_document
 
         return mm_prefix_document(self.document, self.release, self.setting)
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from kvinspect.backends.backend import Backend
 from kvinspect.engine import across_layers, pages, per_tensor, per_tensor_soundness, placement, reshape
-from kvinspect.engine.backends import Backend
 from kvinspect.engine.cudagraph import capture
 from kvinspect.engine.cudagraph import start_up as configured
 from kvinspect.engine.mm_prefix import ranges

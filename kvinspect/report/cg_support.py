@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from kvinspect.document.numbers import counted
-from kvinspect.engine.cudagraph.answer import CGSupportAnswer, ModeMatrix, Open
+from kvinspect.engine.cudagraph.cg_support_answer import CGSupportAnswer, ModeMatrix, Open
 from kvinspect.engine.cudagraph.decide import Decision, GroupLevel
 from kvinspect.engine.cudagraph.mode import CUDAGraphMode
 from kvinspect.engine.cudagraph.resolve import Resolution

@@ -6,8 +6,6 @@ from collections.abc import Iterator, Sequence
 
 from kvinspect.document.numbers import counted
 from kvinspect.planning.answer import PlanAnswer
-from kvinspect.planning.log_comparison import Compared
-from kvinspect.planning.start_up_log import LogLine, StartUpLog
 from kvinspect.report.page import (
     Block,
     Heading,
@@ -22,6 +20,8 @@ from kvinspect.report.page import (
     spans,
 )
 from kvinspect.report.plan import refused
+from kvinspect.start_up_log.plan_comparison import Compared
+from kvinspect.start_up_log.reader import LogLine, StartUpLog
 
 
 def page(log: StartUpLog) -> Page:

@@ -3,7 +3,7 @@
 from functools import cache
 from typing import NamedTuple
 
-from kvinspect.engine.conditions import choose
+from kvinspect.backends.conditions import choose
 from kvinspect.releases.data import catalogue
 
 PLACES = {

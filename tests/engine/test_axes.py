@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 import kvinspect
 from conftest import ROOT
+from kvinspect.backends.backend import PROBE, from_catalogue
 from kvinspect.engine.axes import axes_of, sizes
-from kvinspect.engine.backends import PROBE, from_catalogue
 from kvinspect.releases.data.catalogue import read, versions
 
 RELEASES = tuple(version.rsplit(".", 1)[0] for version in versions())

@@ -3,7 +3,7 @@
 import pytest
 
 import golden
-from kvinspect.engine.backends import Backends
+from kvinspect.backends.backend import Backends
 from kvinspect.engine.pages import customized
 from kvinspect.engine.refusal import Refused, Unknown
 from kvinspect.releases.data import catalogue

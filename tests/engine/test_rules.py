@@ -2,8 +2,8 @@
 
 import pytest
 
-from kvinspect.engine.conditions import OPEN, choose, outcomes
-from kvinspect.engine.expressions import evaluate
+from kvinspect.backends.conditions import OPEN, choose, outcomes
+from kvinspect.backends.expressions import evaluate
 from kvinspect.engine.refusal import Unknown
 from kvinspect.releases.data import catalogue
 from kvinspect.releases.lookup import chosen, known
@@ -37,7 +37,7 @@ def test_an_open_fact_gives_every_outcome():
 @pytest.mark.parametrize("version", catalogue.versions())
 def test_every_backend_of_the_catalogue_answers(version):
     """Every name evaluates under every platform and layout of its release, or says why it cannot."""
-    from kvinspect.engine.backends import Backends
+    from kvinspect.backends.backend import Backends
     from kvinspect.engine.layout.layouts import KVCacheLayout
     from kvinspect.engine.refusal import Refused
 

@@ -4,8 +4,8 @@ import pytest
 
 import golden
 import kvinspect
+from kvinspect.backends.model_runner import choose
 from kvinspect.document.load import load
-from kvinspect.engine.runners import choose
 
 ENGINES = golden.facts("model-runner")["engines"]
 DENSE = {"architectures": ["SomeForCausalLM"], "is_moe": False}
@@ -138,7 +138,7 @@ def test_any_other_feature_leaves_a_dense_model_its_runner(version):
 
 @pytest.mark.parametrize("runner", ["v1", "v2"])
 def test_a_runner_refuses_what_the_facts_say(runner):
-    from kvinspect.engine.runners import unfit
+    from kvinspect.backends.model_runner import unfit
 
     for version, row in ENGINES.items():
         for feature in row[f"refused_with_{runner}"] or ():

@@ -9,8 +9,8 @@ from typer.testing import CliRunner
 import kvinspect
 from kvinspect import installed
 from kvinspect.api.doctor import with_installed
+from kvinspect.backends import backend
 from kvinspect.cli.main import program
-from kvinspect.engine import backends
 from kvinspect.releases import lookup
 from kvinspect.releases.data import catalogue
 
@@ -29,7 +29,7 @@ def vllm(monkeypatch):
         return answers
 
     def clear():
-        for cached in (lookup.release, catalogue.read, backends._official):
+        for cached in (lookup.release, catalogue.read, backend._official):
             cached.cache_clear()
 
     yield install

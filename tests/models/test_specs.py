@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kvinspect
-from kvinspect.engine.backends import Backend
+from kvinspect.backends.backend import Backend
 from kvinspect.models.arguments import engine_arguments
 from kvinspect.models.block_size import preferred_block_size, window_block_size
 from kvinspect.models.config import load_model

@@ -6,7 +6,7 @@ import re
 import pytest
 
 from conftest import ROOT
-from kvinspect.engine.conditions import choose
+from kvinspect.backends.conditions import choose
 from kvinspect.releases.data import catalogue
 
 PACKAGE = ROOT / "kvinspect"

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+from kvinspect.backends.selection import Ask, candidates, misfits_of
 from kvinspect.document.document import Document, LayerUse
 from kvinspect.document.numbers import counted
 from kvinspect.engine.align_answer import AnswerHeader
@@ -17,7 +18,6 @@ from kvinspect.engine.cudagraph.running import running
 from kvinspect.engine.cudagraph.support import AttentionCGSupport
 from kvinspect.engine.refusal import Refused
 from kvinspect.engine.release import EngineRelease
-from kvinspect.engine.selection import Ask, candidates, misfits_of
 from kvinspect.specs.attention import AttentionSpec
 
 MOST_BACKENDS = 3

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from kvinspect.backends.conditions import Facts
 from kvinspect.document.document import Document
 from kvinspect.document.model import EncoderGroupEntry
 from kvinspect.document.names import Expander
 from kvinspect.engine.chain import Stages
-from kvinspect.engine.conditions import Facts
 from kvinspect.engine.cudagraph.levels import Level, deployment_facts, level_of
 from kvinspect.engine.cudagraph.mode import CUDAGraphMode
 from kvinspect.engine.cudagraph.resolve import Request, Resolution, resolve

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from kvinspect.backends.backend import Backend
+from kvinspect.backends.conditions import OPEN, Facts, Rule, holds, outcomes
+from kvinspect.backends.deployment_facts import DEFAULT_CAPABILITY
 from kvinspect.document.document import Document
-from kvinspect.engine.backends import Backend
-from kvinspect.engine.conditions import OPEN, Facts, Rule, holds, outcomes
 from kvinspect.engine.cudagraph.support import AttentionCGSupport
 from kvinspect.engine.cudagraph.wording import condition_words, failing_words
-from kvinspect.engine.deployment_facts import DEFAULT_CAPABILITY
 from kvinspect.specs.attention import AttentionSpec
 from kvinspect.specs.kinds import LayerSpec
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from kvinspect.backends.conditions import OPEN
 from kvinspect.document.problem import nearest
 from kvinspect.engine.align_answer import SCHEMA_VERSION
-from kvinspect.engine.conditions import OPEN
 from kvinspect.engine.cudagraph.levels import Case, cases_of
 from kvinspect.engine.refusal import Unknown
 from kvinspect.engine.release import EngineRelease

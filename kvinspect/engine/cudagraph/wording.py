@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from kvinspect.engine.conditions import Facts
+from kvinspect.backends.conditions import Facts
 from kvinspect.engine.cudagraph.support import AttentionCGSupport
 
 _TOPICS = {

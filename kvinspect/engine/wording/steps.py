@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kvinspect.backends.backend import fits
 from kvinspect.document.document import Tensor
 from kvinspect.document.numbers import counted
-from kvinspect.engine.backends import fits
 from kvinspect.engine.groups import KVCacheGroup
 from kvinspect.engine.reason import Reason
 from kvinspect.engine.release import Given

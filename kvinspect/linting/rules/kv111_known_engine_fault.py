@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+from kvinspect.backends.backend import Backend
+from kvinspect.backends.conditions import choose as choose_by
+from kvinspect.backends.model_runner import choose
 from kvinspect.document.numbers import counted
 from kvinspect.document.problem import Path
-from kvinspect.engine.backends import Backend
-from kvinspect.engine.conditions import choose as choose_by
-from kvinspect.engine.runners import choose
 from kvinspect.linting.rule import ERROR, Found, Rule
 from kvinspect.linting.rules._shared import GROUPS, attends_both_ways
 from kvinspect.linting.subjects.document import DocumentSubject

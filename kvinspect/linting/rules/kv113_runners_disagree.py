@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from kvinspect.backends.model_runner import choose, unfit
 from kvinspect.document.problem import Path
 from kvinspect.engine.across_layers import asked_for
 from kvinspect.engine.align import REFUSED
 from kvinspect.engine.encoder_only import KIND
 from kvinspect.engine.per_tensor import reshaper
 from kvinspect.engine.refusal import Refusal
-from kvinspect.engine.runners import choose, unfit
 from kvinspect.engine.wording.soundness import collision
 from kvinspect.linting.rule import WARNING, Found, Rule
 from kvinspect.linting.rules._shared import GROUPS

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kvinspect.backends.selection import takes_block
 from kvinspect.engine.groups import AttentionGroup
-from kvinspect.engine.selection import takes_block
 from kvinspect.linting.rule import ERROR, Found, Rule
 from kvinspect.linting.rules._shared import GROUPS
 from kvinspect.linting.subjects.document import DocumentSubject

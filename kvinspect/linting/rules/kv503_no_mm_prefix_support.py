@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kvinspect.engine.conditions import choose
+from kvinspect.backends.conditions import choose
 from kvinspect.linting.rule import ERROR, Found, Rule
 from kvinspect.linting.rules._shared import attends_both_ways
 from kvinspect.linting.subjects.document import DocumentSubject

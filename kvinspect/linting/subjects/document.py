@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property, lru_cache
 from typing import Any
 
+from kvinspect.backends.selection import Ask, Misfit, misfits_of
 from kvinspect.document.problem import Path
 from kvinspect.engine.align_answer import TensorAnswer
 from kvinspect.engine.chain import Stages
 from kvinspect.engine.cudagraph.decide import Decision, decide_in
 from kvinspect.engine.groups import AttentionGroup
 from kvinspect.engine.refusal import Refusal, Refused
-from kvinspect.engine.selection import Ask, Misfit, misfits_of
 from kvinspect.engine.stages import Soundness
 from kvinspect.question.question import Question
 from kvinspect.releases.release import Release

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from xml.sax.saxutils import escape
 
 from kvinspect.document.numbers import counted
-from kvinspect.engine.mm_prefix.answer import MMPrefixAnswer, RequestAnswer
+from kvinspect.engine.mm_prefix.mm_prefix_answer import MMPrefixAnswer, RequestAnswer
 from kvinspect.engine.mm_prefix.ranges import Span
 from kvinspect.output.safe import safe
 

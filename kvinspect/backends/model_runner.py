@@ -10,10 +10,10 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any, NamedTuple
 
+from kvinspect.backends.conditions import holds
+from kvinspect.backends.model_facts import Facts, cases, is_named, open_keys, state_kind
 from kvinspect.document.document import Document
 from kvinspect.document.problem import Path
-from kvinspect.engine.conditions import holds
-from kvinspect.engine.model_facts import Facts, cases, is_named, open_keys, state_kind
 from kvinspect.releases.data.catalogue import read_file
 
 NEWER, OLDER = "v2", "v1"

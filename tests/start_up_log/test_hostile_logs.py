@@ -9,8 +9,8 @@ import pytest
 from kvinspect.api.plan_log import read_log
 from kvinspect.document.limits import MAX_LOG_BYTES, MAX_LOG_LINE, MAX_LOG_LINES
 from kvinspect.document.problem import DocumentError
-from kvinspect.planning.start_up_log import read_start_up_log
-from kvinspect.planning.start_up_messages import MESSAGES
+from kvinspect.start_up_log.messages import MESSAGES
+from kvinspect.start_up_log.reader import read_start_up_log
 
 SIZE = "GPU KV cache size: 1,024 tokens"
 

@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Any, NamedTuple
 
 from kvinspect.planning.answer import Capacity, PlanAnswer
-from kvinspect.planning.start_up_log import HALF_A_DIGIT, StartUpLog
+from kvinspect.start_up_log.reader import HALF_A_DIGIT, StartUpLog
 
 GIB = 1 << 30
 

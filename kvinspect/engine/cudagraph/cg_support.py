@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from kvinspect.backends.conditions import OPEN
 from kvinspect.document.document import Document
 from kvinspect.engine.align_answer import AnswerHeader
 from kvinspect.engine.chain import Stages
-from kvinspect.engine.conditions import OPEN
 from kvinspect.engine.cudagraph.advice import Decided, advise
-from kvinspect.engine.cudagraph.answer import CGSupportAnswer, MatrixCell, ModeMatrix, Open, OpenCase
 from kvinspect.engine.cudagraph.capture import Batches, Captured, capture_sizes
+from kvinspect.engine.cudagraph.cg_support_answer import CGSupportAnswer, MatrixCell, ModeMatrix, Open, OpenCase
 from kvinspect.engine.cudagraph.decide import Decision, decide_in
 from kvinspect.engine.cudagraph.levels import CANDIDATES, assumed, deployment_facts
 from kvinspect.engine.cudagraph.mode import CUDAGraphMode

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from kvinspect.document.document import Document
-from kvinspect.engine.document_specs import kind_of
+from kvinspect.specs.kinds import kind_of
 
 NAMING = ("architectures", "runner_type", "is_moe", "is_hybrid", "is_attention_free", "is_diffusion")
 """The keys of `model_config` that say what model it is."""

@@ -5,7 +5,7 @@ import pytest
 from conftest import ROOT
 from kvinspect.api.plan_log import LogAnswer
 from kvinspect.document.limits import MAX_LOG_ERRORS
-from kvinspect.planning.start_up_log import read_start_up_log
+from kvinspect.start_up_log.reader import read_start_up_log
 
 LOGS = ROOT / "tests/cases/start_up_errors"
 BEGIN = "Initializing a V1 LLM engine (v0.30.0)\n"

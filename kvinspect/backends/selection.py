@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from kvinspect.engine.conditions import Facts, choose
-from kvinspect.engine.deployment_facts import UNQUANTIZED, DeploymentFacts
+from kvinspect.backends.conditions import Facts, choose
+from kvinspect.backends.deployment_facts import UNQUANTIZED, DeploymentFacts
 from kvinspect.specs.attention import AttentionSpec
 
 SELECTED_BY = ("use_mla", "use_sparse", "use_non_causal", "use_mm_prefix", "use_kv_connector", "head_size")

@@ -11,11 +11,11 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from kvinspect.backends.conditions import Facts, Rule, choose, outcomes
+from kvinspect.backends.expressions import evaluate
 from kvinspect.document.model import BackendEntry
 from kvinspect.document.numbers import counted
 from kvinspect.document.problem import Path
-from kvinspect.engine.conditions import Facts, Rule, choose, outcomes
-from kvinspect.engine.expressions import evaluate
 from kvinspect.engine.refusal import Refused
 from kvinspect.releases.data import catalogue
 

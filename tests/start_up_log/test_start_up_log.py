@@ -6,10 +6,10 @@ import pytest
 import yaml
 
 from conftest import ROOT
-from kvinspect.planning.log_comparison import Compared, memory_range
-from kvinspect.planning.start_up_log import read_start_up_log
 from kvinspect.report import terminal
 from kvinspect.report.start_up_log import page
+from kvinspect.start_up_log.plan_comparison import Compared, memory_range
+from kvinspect.start_up_log.reader import read_start_up_log
 
 CASES = ROOT / "tests/cases/logs.yaml"
 PREFIXES = ("", "(EngineCore pid=7476) INFO 07-25 13:42:38 [kv_cache_utils.py:2146] ", "vllm-1  | \x1b[32mINFO\x1b[0m ")

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 from kvinspect.document.limits import MAX_LOG_ERRORS, MAX_LOG_LINE, MAX_LOG_LINES
 from kvinspect.document.problem import DocumentError, Problem
-from kvinspect.planning.start_up_errors import ANY_ERROR, STOPPED
-from kvinspect.planning.start_up_messages import COUNTS, DECIMALS, MESSAGES, Message
+from kvinspect.start_up_log.errors import ANY_ERROR, STOPPED
+from kvinspect.start_up_log.messages import COUNTS, DECIMALS, MESSAGES, Message
 
 Value = int | Decimal | str
 _COLOUR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")

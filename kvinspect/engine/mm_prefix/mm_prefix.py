@@ -5,8 +5,8 @@ from __future__ import annotations
 from kvinspect.document.document import Document
 from kvinspect.document.model import MultimodalEntry, RequestEntry
 from kvinspect.engine.align_answer import AnswerHeader
-from kvinspect.engine.mm_prefix.answer import MMPrefixAnswer, RequestAnswer
 from kvinspect.engine.mm_prefix.findings import findings
+from kvinspect.engine.mm_prefix.mm_prefix_answer import MMPrefixAnswer, RequestAnswer
 from kvinspect.engine.mm_prefix.ranges import Span
 from kvinspect.engine.release import EngineRelease
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from kvinspect.planning.start_up_errors import COUNT as _N
-from kvinspect.planning.start_up_errors import DECIMAL as _D
-from kvinspect.planning.start_up_errors import ERRORS, SERVING
+from kvinspect.start_up_log.errors import COUNT as _N
+from kvinspect.start_up_log.errors import DECIMAL as _D
+from kvinspect.start_up_log.errors import ERRORS, SERVING
 
 COUNTS = ("tokens", "length", "blocks", "layers", "from", "to", "estimate", "graphs", "seqs", "local", "remote")
 """Groups that hold a whole number, with or without commas."""
