@@ -99,6 +99,8 @@ class ModelPlanning(NamedTuple):
             **_written(self.engine_args),
             **_of_environment(setting),
         }
+        if _without_graphs(setting):
+            found["compilation_config"] = {**found.get("compilation_config", {}), "cudagraph_mode": "NONE"}
         if self.transfer is not None:
             found = _with_connector(found, self.transfer, setting)
         if self.layout is not None:
@@ -148,6 +150,12 @@ def _of_environment(setting: ModelSetting) -> dict[str, Any]:
     if setting.arguments.is_on(runner) or setting.arguments.is_off(runner):
         found["model_runner"] = "v2" if setting.arguments.is_on(runner) else "v1"
     return found
+
+
+def _without_graphs(setting: ModelSetting) -> bool:
+    """Whether the platform captures nothing unless a variable says so: XPU up to 0.30."""
+    asked = setting.arguments.is_on("VLLM_XPU_ENABLE_XPU_GRAPH")
+    return setting.platform == "xpu" and setting.rules.xpu_graphs_are_asked_for and not asked
 
 
 def _with_connector(document: Mapping[str, Any], transfer: Transfer, setting: ModelSetting) -> dict[str, Any]:

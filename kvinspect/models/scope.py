@@ -59,7 +59,9 @@ class Scope:
         """
         named = [architecture] if architecture else config.words("architectures")
         name = named[0] if named else config.causal_architecture
-        if name is None or (name == self.architecture and config is self.config):
+        if name == self.architecture and config is self.config and not architecture:
+            config.fail("text_config", f"the configuration of the language model in {name}", None)
+        if name is None:
             config.fail("architectures", "a language model that vLLM knows by its architectures or model_type", name)
         known_classes = table(self.setting.release.version)["classes"]
         normal = normalized(name, known_classes, self.setting.architecture.runner)

@@ -27,13 +27,13 @@ def connected(ask: Callable[[str | None], Question], transfer: Transfer | None, 
     """The plan of what is asked in the layout that the connector requires, as far as the backends read it.
 
     `ask` is the question in a layout. Raises DocumentError for a configuration of the connector with which the engine
-    would not start.
+    would not start. A worker makes its connector before it counts the states that its graphs need.
     """
     question = ask(None)
     layout = transfer.layout(stage.setting.shape.is_mla) if transfer else None
     if layout and question.setting.kv_cache_layout is None and _reads(question.start, layout):
         question = ask(layout)
-    if question.start.refusal is not None or not question.start.workers:
+    if question.plan.refusal is not None or not question.plan.workers:
         return Connected(question, question.start)
     return _blocks(question, transfer, stage)
 
@@ -48,7 +48,7 @@ def _reads(answer: PlanAnswer, layout: str) -> bool:
 
 
 def _blocks(question: Question, transfer: Transfer | None, stage: SpecsAnswer) -> Connected:
-    answer = question.start
+    answer = question.plan
     setting, worker = stage.setting, answer.workers[0]
     arguments, rules = setting.arguments, setting.rules
     hashes = setting.prefix_caching or transfer is not None
@@ -58,6 +58,8 @@ def _blocks(question: Question, transfer: Transfer | None, stage: SpecsAnswer) -
         check_hashes(transfer, found.groups, found.hashed)
     except Refused as refused:
         return Connected(question, answer._replace(refusal=refused.refusal.within("connector")))
+    if question.start.refusal is not None:
+        return Connected(question, question.start)
     ranks = arguments.tensor_parallel_size * arguments.pipeline_parallel_size
     shared = setting.shape.is_mla and len(worker.groups) == 1 and arguments.pipeline_parallel_size == shards == 1
     together = rules.ranks_offload_together

@@ -104,6 +104,7 @@ RELEASE = Release(
     log_lines=log_lines.two_lines,
     # From a model's configuration to specs.
     models=ModelRules(
+        xpu_graphs_are_asked_for=True,
         text_alone_is_causal=False,
         latent_alignment=1,
         latent_is_quantised=False,

@@ -27,6 +27,7 @@ RELEASE = _BEFORE.but(
     without_hybrid_manager=as_full_attention.promoted_by_sharding,
     models=_BEFORE.models._replace(
         marks_drafts=True,
+        xpu_graphs_are_asked_for=False,
         prefix_by_flash_attention=(3, 4),
         block_of_all_backends=True,
         block_of_large_fp8_heads=64,

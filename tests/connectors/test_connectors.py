@@ -36,7 +36,16 @@ def multi(*names):
 )  # fmt: skip
 def test_the_hybrid_manager_is_on_on_every_platform(model, platform, blocks, tokens):
     answer = plan(model, 1, platform=platform).plan
-    assert (answer.num_blocks, answer.capacity.num_tokens) == (blocks, tokens)
+    assert (answer.refusal, answer.num_blocks, answer.capacity.num_tokens) == (None, blocks, tokens)
+
+
+@pytest.mark.parametrize(
+    ("engine", "env", "starts"),
+    [("0.30", {}, True), ("0.30", {"VLLM_XPU_ENABLE_XPU_GRAPH": "1"}, False), ("0.33", {}, False)],
+)
+def test_an_xpu_captures_graphs_from_0_31_on_and_before_where_a_variable_says_so(engine, env, starts):
+    refusal = plan(HYBRID, 1, engine, env, platform="xpu").plan.refusal
+    assert (refusal is None) == starts, refusal
 
 
 @pytest.mark.parametrize("transfer", [connector("LMCacheConnectorV1"), multi("NixlConnector", "LMCacheConnectorV1")])
@@ -65,8 +74,10 @@ def test_the_hybrid_manager_that_is_asked_for_stops_a_connector_without_groups()
         plan(WINDOWS, 4, kv_transfer_config=connector("FlexKVConnectorV1"), disable_hybrid_kv_cache_manager=False)
 
 
-def test_offloading_needs_blocks_that_hashes_divide():
-    refusal = plan(HYBRID, 8, "0.27", kv_offloading_size=8, kv_offloading_backend="native").plan.refusal
+@pytest.mark.parametrize("gib", [4, 8])
+def test_offloading_needs_blocks_that_hashes_divide(gib):
+    """Whether states suffice for graphs is counted later: with 4 GiB they do not."""
+    refusal = plan(HYBRID, gib, "0.27", kv_offloading_size=8, kv_offloading_backend="native").plan.refusal
     assert refusal.type == "AssertionError"
     assert "hashes of 1605632, the least common multiple of 784 and 32768; --enable-prefix-caching" in refusal.text
     assert plan(HYBRID, 8, "0.27", kv_offloading_size=8, enable_prefix_caching=True).clean

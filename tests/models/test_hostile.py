@@ -111,3 +111,13 @@ def test_nothing_but_an_answer_or_a_message(base, changes):
         kvinspect.specs(config, engine="0.27").to_dict()
     except kvinspect.DocumentError as error:
         assert error.errors
+
+
+@pytest.mark.parametrize("name", ["InternVLForConditionalGeneration", "InternVLChatModel", "UltravoxModel", "Ovis"])
+def test_a_wrapper_without_its_language_model_lacks_a_key(name, tmp_path):
+    """The wrapper would be its own language model, and that one's again."""
+    config = {"architectures": [name], "model_type": "x", "hidden_size": 1024, "num_hidden_layers": 4,
+              "num_attention_heads": 8, "num_key_value_heads": 8, "max_position_embeddings": 4096}  # fmt: skip
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    with pytest.raises(kvinspect.DocumentError, match=f"text_config: is missing; expected .* in {name}"):
+        kvinspect.plan_model(tmp_path, 1 << 30, engine="0.33")
