@@ -8,7 +8,6 @@ from kvinspect.api.ask import Origin, ask
 from kvinspect.api.on_device import device_for, made_on
 from kvinspect.document.checked import checked
 from kvinspect.engine.align_answer import AlignAnswer
-from kvinspect.engine.captured import compare
 from kvinspect.question.question import Question, placed
 
 if TYPE_CHECKING:
@@ -60,4 +59,9 @@ def asked_on(
 
 def captured(asked: Question) -> AlignAnswer:
     """The answer, beside what a running engine made of the cache, where the document was captured from one."""
-    return asked.align._replace(captured=compare(asked.document, asked.align))
+    answer = asked.align
+    if not asked.is_captured:
+        return answer
+    from kvinspect.engine.captured import compare
+
+    return answer._replace(captured=compare(asked.document, answer))

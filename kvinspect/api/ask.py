@@ -11,10 +11,7 @@ __all__ = ["Origin", "ask", "release_of"]
 
 def ask(origin: Origin, key: str, command: str, engine: str | None) -> Question:
     """The question of a document that has the key that a command needs."""
-    loaded = load(origin)
-    loaded.require(key, command)
-    with placed(loaded):
-        return Question.of(loaded, Rules.of(engine, loaded.model.engine))
+    return Question.needing(key, command, load(origin), engine)
 
 
 def release_of(engine: str | None) -> tuple[str, Release]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
@@ -14,6 +15,7 @@ from kvinspect.cli.output import Color, Format, Report
 from kvinspect.cli.serve_words import unmarked
 
 if TYPE_CHECKING:
+    from kvinspect.cli.progress import Told
     from kvinspect.document.document import Document
     from kvinspect.engine.align_answer import AlignAnswer
     from kvinspect.question.model import ModelQuestion
@@ -81,18 +83,8 @@ def align(
 
 def _answers(words: list[str], given: ModelOptions, how_asked: _HowAsked) -> tuple[list[AlignAnswer], list[int], bool]:
     """The answers about all that the words name, the exit codes of what has none, and whether there may be several."""
-    from kvinspect.question.documents import names_model
-
-    def of_document(document: Document) -> list[AlignAnswer]:
-        given.none_of_documents()
-        return [how_asked.of_document(document, given.engine)]
-
-    if names_model(words):
-        answers = given.about(words, how_asked.of_model)
-        return answers, [CLEAN], len(answers) > 1
-    found, codes = answers_of(
-        words, "kv_cache_config", of_document, lambda name: given.about([name], how_asked.of_model)
-    )
+    of_document, of_model = given.of_documents(how_asked.of_document), given.of_models(how_asked.of_model)
+    found, codes = answers_of(words, "kv_cache_config", of_document, of_model)
     answers = [answer for one in found for answer in one]
     return answers, codes, several(words) or len(answers) > 1
 
@@ -104,10 +96,10 @@ class _HowAsked(NamedTuple):
     num_blocks: int | None
     verify: bool
 
-    def of_document(self, document: Document, engine: str | None) -> AlignAnswer:
-        from kvinspect.api.ask import ask
+    def of_document(self, document: Document, engine: str | None) -> list[AlignAnswer]:
+        from kvinspect.question.question import Question
 
-        return self._answer(ask(document, "kv_cache_config", "align", engine))
+        return [self._answer(Question.needing("kv_cache_config", "align", document, engine))]
 
     def of_model(self, asked: ModelQuestion) -> list[AlignAnswer]:
         """The answer for each worker with a cache of its own; one that is refused where the engine does not start."""
@@ -118,11 +110,18 @@ class _HowAsked(NamedTuple):
 
     def _answer(self, asked: Question) -> AlignAnswer:
         from kvinspect.api import align as api
-        from kvinspect.cli.progress import progress_bar
         from kvinspect.device.choose import UnknownDevice
 
         try:
-            with progress_bar(asked.document.source.name, self.verify) as progress:
+            with self._progress(asked.setting.source) as progress:
                 return api.asked_on(asked, self.device, self.num_blocks, self.verify, progress)
         except UnknownDevice as error:
             raise bad_call(str(error), "--device") from None
+
+    def _progress(self, name: str) -> AbstractContextManager[Told | None]:
+        """A bar for the bytes of an experiment; nothing else takes long."""
+        if not self.verify:
+            return nullcontext()
+        from kvinspect.cli.progress import progress_bar
+
+        return progress_bar(name)

@@ -70,19 +70,9 @@ def cg_support(
         tables, codes = answers_of(words, "kv_cache_config", lambda found: api.cg_support_matrix(found, engine=engine))
         Report(tables, report.matrix_page, several(words)).emit(how, output, color)
         raise typer.Exit(worst(codes))
-    many = several(words) and not names_model(words)
-    if names_model(words):
-        answers, codes = [of_model(words)], [CLEAN]
-    else:
-
-        def by_name(name: str) -> CGSupportAnswer:
-            return of_model([name])
-
-        answers, codes = answers_of(
-            words, "kv_cache_config", lambda found: api.cg_support(found, engine=engine), by_name
-        )
+    answers, codes = answers_of(words, "kv_cache_config", lambda found: api.cg_support(found, engine=engine), of_model)
     if output or not quiet:
-        Report(answers, lambda answer: report.page(answer, all_layers), many).emit(how, output, color)
+        Report(answers, lambda answer: report.page(answer, all_layers), several(words)).emit(how, output, color)
     fine = [answer.clean and (answer.as_requested or not strict) for answer in answers]
     raise typer.Exit(worst([*codes, *(CLEAN if good else FINDINGS for good in fine)]))
 

@@ -20,22 +20,27 @@ Answer = TypeVar("Answer")
 
 def several(names: list[str]) -> bool:
     """Whether a call asks about more than one document, as far as its words tell."""
-    return len(names) > 1 or os.path.isdir(names[0])
+    from kvinspect.question.documents import names_model
+
+    return not names_model(names) and (len(names) > 1 or os.path.isdir(names[0]))
 
 
 def answers_of(
     names: list[str],
     key: str,
     ask: Callable[[Document], Answer],
-    of_model: Callable[[str], Answer] | None = None,
+    of_model: Callable[[list[str]], Answer] | None = None,
 ) -> tuple[list[Answer], list[int]]:
     """The answer for every named document that holds `key`, and an exit code for each file.
 
-    What is wrong with a document is printed, and the others are still asked; so is that there was none at all. A file
-    that is a model's config.json or a `vllm serve` file is answered `of_model`, where a command can.
+    What is wrong with a document is printed, and the others are still asked; so is that there was none at all. Words
+    that name a model, and a file that is a model's config.json or a `vllm serve` file, are answered `of_model`, where a
+    command can.
     """
-    from kvinspect.question.documents import is_model_folder
+    from kvinspect.question.documents import is_model_folder, names_model
 
+    if of_model is not None and names_model(names):
+        return [of_model(names)], [CLEAN]
     answers, codes = [], []
     for name, found in _named(names, key, of_model is not None):
         try:
@@ -56,14 +61,14 @@ def _answer(
     name: str,
     found: Source | DocumentError | None,
     ask: Callable[[Document], Answer],
-    of_model: Callable[[str], Answer] | None,
+    of_model: Callable[[list[str]], Answer] | None,
 ) -> Answer:
     """The answer about what a call names; a model is read again by its name, which standard input does not have."""
     from kvinspect.question.documents import document_of
 
     if found is None:
         assert of_model is not None
-        return of_model(name)
+        return of_model([name])
     if isinstance(found, DocumentError):
         raise found
     try:
@@ -71,7 +76,7 @@ def _answer(
     except DocumentError as error:
         if of_model is None or name == "-" or error.errors[0].kind != "other":
             raise
-        return of_model(error.errors[0].source)
+        return of_model([error.errors[0].source])
     return ask(document)
 
 

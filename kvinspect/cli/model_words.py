@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from kvinspect.cli.exits import bad_call
 
 if TYPE_CHECKING:
+    from kvinspect.document.document import Document
     from kvinspect.hardware.gpus import Gpus
     from kvinspect.models.config import Model
     from kvinspect.models.memory import Memory
@@ -48,6 +49,19 @@ class ModelOptions(NamedTuple):
         """Raises BadParameter where an option is of a model, and the call asks about a document."""
         if any(value is not None for value in self.of_a_model):
             raise bad_call("a document says by itself what its device and its memory are")
+
+    def of_documents(self, ask: Callable[[Document, str | None], Answer]) -> Callable[[Document], Answer]:
+        """What a command asks of a document under a release, to which no option of a model belongs."""
+
+        def asked(document: Document) -> Answer:
+            self.none_of_documents()
+            return ask(document, self.engine)
+
+        return asked
+
+    def of_models(self, ask: Callable[[ModelQuestion], Answer]) -> Callable[[list[str]], Answer]:
+        """What a command asks of the model that words name."""
+        return lambda words: self.about(words, ask)
 
     def call(self, words: Iterable[str]) -> ModelCall:
         """What the words name, with these options. Raises ValueError for a flag or a model that nobody knows."""

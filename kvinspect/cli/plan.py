@@ -164,16 +164,16 @@ def _call(words: Sequence[str], given: ModelOptions) -> ModelCall:
 
 
 def _planned(call: ModelCall, show: _Show) -> int:
-    from kvinspect.api import plan as documents
-    from kvinspect.api import plan_model as models
+    from kvinspect.question.model import spoken
 
     if call.command.document is not None:
+        from kvinspect.api import plan as documents
+
         answer = documents.plan(call.command.document, engine=call.given.engine)
         _print(answer, None, show)
         return show.code(answer.clean, answer.not_modelled)
-    with call.places():
-        has = call.memory(call.arguments)
-        found = models.plan_model(call.model, has, engine_args=call.arguments, **call.setting)
+    with call.places(), spoken(call.model):
+        found = call.question().plan
     found = found._replace(source=call.command.found.source)
     _print(found.plan, found, show)
     return show.code(found.clean, found.plan.not_modelled)

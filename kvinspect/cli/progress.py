@@ -12,9 +12,9 @@ Told = Callable[[int, int], None]
 
 
 @contextmanager
-def progress_bar(what: str, wanted: bool) -> Iterator[Told | None]:
+def progress_bar(what: str) -> Iterator[Told | None]:
     """A function to be told (bytes done, bytes in all), or None where standard error is no terminal."""
-    if not wanted or not terminal().isatty():
+    if not terminal().isatty():
         yield None
         return
     from rich.console import Console

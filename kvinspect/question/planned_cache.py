@@ -16,7 +16,7 @@ from kvinspect.question.question import Question, Rules, placed, under
 class PlannedCache(Question):
     """What is asked about a model's cache. Raises DocumentError for words of the user's that nobody knows."""
 
-    has_cache, can_be_planned = False, True
+    has_cache, is_captured, can_be_planned = False, False, True
 
     def __init__(self, planning: ModelPlanning, rules: Rules) -> None:
         self.planning, self.said = planning, planning.said

@@ -74,6 +74,13 @@ class Question:
             raise DocumentError(document.source.placed(unknown))
         return cls(document, release, setting)
 
+    @classmethod
+    def needing(cls, key: str, command: str, document: Document, engine: str | None) -> Question:
+        """The question of a document that has the key that a command needs. Raises DocumentError as `of`."""
+        document.require(key, command)
+        with placed(document):
+            return cls.of(document, Rules.of(engine, document.model.engine))
+
     def with_blocks(self, num_blocks: int | None) -> Question:
         """The question with another number of blocks in the cache; None leaves it at its own."""
         if num_blocks is None:
@@ -89,6 +96,11 @@ class Question:
     def has_cache(self) -> bool:
         """Whether the document describes a KV cache, rather than what one is planned from."""
         return self.document.model.kv_cache_config is not None
+
+    @property
+    def is_captured(self) -> bool:
+        """Whether a running engine wrote the document."""
+        return self.document.model.captured is not None
 
     @property
     def can_be_planned(self) -> bool:
