@@ -21,6 +21,10 @@ SNIPPET = 160
 """Characters of a line that a snippet shows."""
 
 
+CallError: type[Exception] = typer.BadParameter.__mro__[2]
+"""Every error of a call that Typer itself finds; each release of it keeps the class under another name."""
+
+
 def worst(codes: Iterable[int]) -> int:
     """The exit code of several files."""
     return max(codes, default=CLEAN)

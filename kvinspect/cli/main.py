@@ -3,38 +3,64 @@
 from __future__ import annotations
 
 import gc
+import os
 import sys
 import traceback
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from kvinspect.cli.command import Command, Group
-from kvinspect.cli.exits import CLEAN, DEVICE, FINDINGS, INPUT, INTERNAL, INTERRUPTED, PIPE, print_problems, say
+from kvinspect.cli.exits import (
+    CLEAN,
+    DEVICE,
+    FINDINGS,
+    INPUT,
+    INTERNAL,
+    INTERRUPTED,
+    PIPE,
+    CallError,
+    print_problems,
+    say,
+)
 from kvinspect.cli.serve_words import WithServeWords
 from kvinspect.output import inputs
 from kvinspect.output.streams import NobodyReads, guarded
 from kvinspect.version import __version__
 
 COMMANDS = {
-    "align": "align",
-    "cg-support": "cg_support",
-    "mm-prefix": "mm_prefix",
-    "plan": "plan",
-    "diff": "diff",
-    "lint": "lint",
-    "rule": "rule",
-    "map": "draw",
-    "capture": "capture",
-    "gpus": "gpus",
-    "models": "models",
-    "doctor": "doctor",
-    "schema": "schema",
+    "align": ("align", "How vLLM lays out and shares a KV cache, and if that is sound."),
+    "cg-support": ("cg_support", "Which CUDA graph mode results, and which backend limits it."),
+    "mm-prefix": ("mm_prefix", "Which image and video tokens attend bidirectionally."),
+    "plan": ("plan", "Whether a model fits, and how many requests its cache holds."),
+    "diff": ("diff", "Compare two KV caches; can one read the other's blocks?"),
+    "lint": ("lint", "Check documents, config.json and `vllm serve` files in CI."),
+    "rule": ("rule", "The documentation of a lint rule, or the list of all."),
+    "map": ("draw", "Draw which bytes of an allocation each layer's blocks take."),
+    "capture": ("capture", "How to write the KV cache of a running vLLM as a document."),
+    "gpus": ("gpus", "GPUs that --gpu knows by name."),
+    "models": ("models", "Models that need no network."),
+    "doctor": ("doctor", "A block to paste into a bug report."),
+    "schema": ("schema", "The JSON Schema of an inspection document, for editors."),
 }
-"""The function of each command, in the order of the help; it lies in the module that is called as the command is."""
+"""The function and the summary of each command, in the order of the help; its module is called as the command is."""
+
+FIRST_PAGE = f"""kvinspect {__version__}: how vLLM lays out, shares and sizes its KV cache, without a GPU.
+
+Does it fit, and how many requests?
+  kvinspect plan Qwen/Qwen3-32B --gpu 2xH100 --max-model-len 32k
+
+Which CUDA graph mode results?
+  kvinspect cg-support Qwen/Qwen3-8B --max-num-seqs 512
+
+Are the files of a repository sound?
+  kvinspect lint .
+
+All commands: kvinspect --help
+"""
 
 OF_MODELS = ("plan", "align", "cg-support", "map")
 """The commands that take a model with the flags of `vllm serve`."""
@@ -61,8 +87,7 @@ def program(words: Sequence[str] = ()) -> typer.Typer:
     app = typer.Typer(
         name="kvinspect",
         cls=Group,
-        help="How vLLM lays out, shares and sizes its KV cache, told before a GPU is touched.",
-        no_args_is_help=True,
+        help="Predict how vLLM lays out, shares and sizes its KV cache, before a GPU is touched.",
         rich_markup_mode=None,
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},
@@ -71,7 +96,8 @@ def program(words: Sequence[str] = ()) -> typer.Typer:
     for name in _needed(words):
         module = import_module(f"kvinspect.cli.{name.replace('-', '_')}")
         kind = WithServeWords if name in OF_MODELS else Command
-        app.command(name, cls=kind, epilog=module.EXAMPLES)(getattr(module, COMMANDS[name]))
+        function, summary = COMMANDS[name]
+        app.command(name, cls=kind, short_help=summary, epilog=module.EXAMPLES)(getattr(module, function))
     return app
 
 
@@ -95,8 +121,16 @@ def run() -> int:
     gc.set_threshold(GARBAGE)
     warnings.showwarning = _warned
     with guarded():
-        code = _ended(lambda: program(sys.argv[1:])())
+        code = _ended(lambda: _call(sys.argv[1:]))
         return _ended(sys.stdout.flush) or code
+
+
+def _call(words: Sequence[str]) -> None:
+    """Do what the words say; without any, say what can be asked."""
+    if not words and "_KVINSPECT_COMPLETE" not in os.environ:
+        print(FIRST_PAGE, end="")
+        return
+    raise SystemExit(program(words)(prog_name="kvinspect", standalone_mode=False))
 
 
 def _warned(message: Warning | str, *_: object, **__: object) -> None:
@@ -123,6 +157,16 @@ def _ended(action: Callable[[], object]) -> int:
     return CLEAN
 
 
+def _bad_call(error: Any) -> int:
+    """Say what is wrong with a call, in a line, and where its command is explained."""
+    from kvinspect.output.safe import safe
+
+    say(f"Error: {safe(error.format_message())}")
+    context = getattr(error, "ctx", None)
+    say(f"Help: {context.command_path if context else 'kvinspect'} --help")
+    return INPUT
+
+
 def _said(error: Exception) -> int:
     """Say an exception in a line, and return its exit code."""
     from kvinspect.device.choose import DeviceError
@@ -130,6 +174,8 @@ def _said(error: Exception) -> int:
     from kvinspect.geometry.runs import Intricate
     from kvinspect.output.safe import safe
 
+    if isinstance(error, CallError):
+        return _bad_call(error)
     if isinstance(error, DocumentError):
         print_problems(error.errors)
         return FINDINGS if all(problem.kind == "stopped" for problem in error.errors) else INPUT

@@ -33,8 +33,8 @@ COLUMNS = columns(
     "backend",
     Column("block dim", leaves=3),
     Column("shape", "prose"),
-    Column("stride", leaves=2),
-    Column("decision", leaves=1),
+    Column("stride", "prose", leaves=1),
+    Column("decision", leaves=2),
 )
 DECISION_STYLE: dict[str, Style] = {
     "restrided": "changed",
@@ -57,10 +57,9 @@ class View(NamedTuple):
 
 def page(answer: AlignAnswer, view: View) -> Page:
     """The page of one answer."""
-    blocks: list[Block] = [Heading(_title(answer)), *_device_notes(answer)]
+    blocks: list[Block] = [Heading(_outcome(answer)), Paragraph(_title(answer)), *_device_notes(answer)]
     if answer.refusal is not None and not answer.layers:
         refusal = answer.refusal
-        blocks.append(Paragraph(spans(Span("refused", "bad"), f" at start-up ({refusal.stage}): {refusal.type}")))
         blocks.append(Paragraph(spans(f"Why: {refusal.text}.")))
         blocks += [Item("→", spans(refusal.where))] if refusal.where else []
     layers = {layer.layer_name: layer for layer in answer.layers}
@@ -78,6 +77,27 @@ def page(answer: AlignAnswer, view: View) -> Page:
     return Page(tuple(blocks))
 
 
+def _outcome(answer: AlignAnswer) -> Spans:
+    """The verdict on the whole cache."""
+    if answer.refusal is not None:
+        return spans(Span("✗ Refused at start-up", "bad"), f" ({answer.refusal.stage}): {answer.refusal.type}")
+    layers, changed = counted(len(answer.layers), "layer", ","), _changed(answer)
+    if answer.sound:
+        return spans(Span("✓ Sound", "good"), f": no two blocks of {layers} share bytes{changed}")
+    if answer.sound is None:
+        return spans(Span("? Not judged", "changed"), f": the views of {layers} cannot all be built")
+    unsound = [tensor for tensor in answer.tensors if tensor.sound is False]
+    what = "a view overlaps itself" if all(one.self_conflict for one in unsound) else "different blocks share bytes"
+    where = f"{len(unsound):,} of {counted(len(answer.tensors), 'allocation', ',')}"
+    return spans(Span("✗ Unsound", "bad"), f": {what} in {where}{changed}")
+
+
+def _changed(answer: AlignAnswer) -> str:
+    """How many views the alignment has changed."""
+    changed = sum(layer.decision in ("restrided", "page_aligned") for layer in answer.layers)
+    return f"; vLLM restrides {counted(changed, 'view', ',')}" if changed else ""
+
+
 def _title(answer: AlignAnswer) -> Spans:
     setting = answer.setting
     runner = f"model runner {setting.model_runner}" if setting.model_runner != "v2" else ""
@@ -90,7 +110,7 @@ def _title(answer: AlignAnswer) -> Spans:
     ]
     return spans(
         Span(title_of(setting.source), "strong"),
-        "   " + " · ".join(fact for fact in (*facts, _device(answer)) if fact),
+        " · " + " · ".join(fact for fact in (*facts, _device(answer)) if fact),
     )
 
 

@@ -14,7 +14,7 @@ from kvinspect.report.page import Cell, Span, Spans, Table
 WIDEST_PROSE = 60
 """Terminal columns of a cell of running text, however wide the terminal is."""
 
-LEAST = {"prose": 24, "names": 30}
+LEAST = {"prose": 22, "names": 30}
 """Kind of column → terminal columns that its cells take at least before another column leaves."""
 
 _FIXED = re.compile(r"[^{0-9]*")

@@ -17,7 +17,9 @@ def test_a_table_with_the_answer_first_and_the_reason_beside_it(run):
     done = run("align", WHISPER)
     assert done.returncode == 0
     text = done.stdout
-    assert text.splitlines()[0].startswith("whisper-large-v3-rocm.yaml   vLLM 0.25 · rocm · NHD · 512 blocks")
+    first, second = text.splitlines()[:2]
+    assert first == "✓ Sound: no two blocks of 64 layers share bytes; vLLM restrides 32 views"
+    assert second.startswith("whisper-large-v3-rocm.yaml · vLLM 0.25 · rocm · NHD · 512 blocks")
     assert "allocations 0–31 (32 alike) · 40 MiB each · shared by 2 layers" in text
     assert "model.decoder.layers.{0..31}.encoder_attn.attn" in text
     assert "40960 → 20480, 20480 → 10485760, 1280, 64, 1" in text

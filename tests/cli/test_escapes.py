@@ -33,7 +33,7 @@ RAW = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 def options_of(command):
     """(flags, the kind of value) of each option of a command, as the program declares them."""
-    function = getattr(import_module(f"kvinspect.cli.{command.replace('-', '_')}"), COMMANDS[command])
+    function = getattr(import_module(f"kvinspect.cli.{command.replace('-', '_')}"), COMMANDS[command][0])
     for name, hint in get_type_hints(function, include_extras=True).items():
         about = next(iter(getattr(hint, "__metadata__", ())), None)
         if isinstance(about, OptionInfo):

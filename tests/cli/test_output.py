@@ -124,7 +124,7 @@ def test_devices_and_open_streams_are_written_to(run, tmp_path):
     log.write_text("before\n")
     command = f"{sys.executable} -m kvinspect align configs/llama-3.1-8b.yaml -o /dev/stdout >> {log}"
     assert subprocess.run(["bash", "-c", command], cwd=ROOT, check=False).returncode == 0
-    assert log.read_text(encoding="utf-8").startswith("before\nllama")
+    assert log.read_text(encoding="utf-8").startswith("before\n✓ Sound")
 
 
 SECRET = "hunter2-\x1b"
