@@ -48,7 +48,7 @@ COMMANDS = {
 }
 """The function and the summary of each command, in the order of the help; its module is called as the command is."""
 
-FIRST_PAGE = f"""kvinspect {__version__}: how vLLM lays out, shares and sizes its KV cache, without a GPU.
+FIRST_PAGE = f"""kvinspect {__version__}: how vLLM lays out, shares and sizes a KV cache, without a GPU.
 
 Does it fit, and how many requests?
   kvinspect plan Qwen/Qwen3-32B --gpu 2xH100 --max-model-len 32k
