@@ -32,8 +32,10 @@ class Source(NamedTuple):
 
     @property
     def releases(self) -> str:
-        """The range as people read it: `0.25–0.28`, `0.29+`."""
-        return f"{self.since}–{self.until}" if self.until else f"{self.since}+"
+        """The range as people read it: `0.25–0.28`, `0.29+`, `0.30`."""
+        if self.until is None:
+            return f"{self.since}+"
+        return self.since if self.since == self.until else f"{self.since}–{self.until}"
 
     def covers(self, release: str) -> bool:
         """Whether a release, major and minor, is within the range."""
@@ -65,11 +67,6 @@ def sources_of(rule: Callable[..., Any]) -> tuple[Source, ...]:
     """Return what a rule declares, the oldest releases first; empty where it declares nothing."""
     found: tuple[Source, ...] = getattr(rule, "__vllm__", ())
     return found
-
-
-def named(rule: Callable[..., Any], release: str) -> str:
-    """Return the functions that a rule stands for in a release, as `--explain` prints them."""
-    return ", ".join(name for source in sources_of(rule) if source.covers(release) for name in source.functions)
 
 
 def _number(release: str) -> tuple[int, ...]:

@@ -10,7 +10,7 @@ import pytest
 import golden
 import kvinspect
 from conftest import ROOT
-from kvinspect.provenance import RULES, Source, named, sources_of, vllm
+from kvinspect.provenance import RULES, Source, sources_of, vllm
 from kvinspect.releases import lookup
 from kvinspect.releases.data.catalogue import versions
 
@@ -112,5 +112,4 @@ def test_ranges_of_a_renamed_function():
 
     RULES.remove(rule)
     assert sources_of(rule) == (Source(("old_name",), "0.25", "0.28"), Source(("Class.new_name",), "0.29", None))
-    assert (named(rule, "0.28.0"), named(rule, "0.33.0")) == ("old_name", "Class.new_name")
     assert [source.releases for source in sources_of(rule)] == ["0.25–0.28", "0.29+"]

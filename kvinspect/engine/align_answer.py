@@ -9,7 +9,7 @@ from kvinspect.document.document import Tensor
 from kvinspect.document.numbers import counted
 from kvinspect.engine.captured_comparison import CapturedComparison
 from kvinspect.engine.conflict import Conflict
-from kvinspect.engine.reason import Reason
+from kvinspect.engine.reason import Reason, RuleSource
 from kvinspect.engine.refusal import Refusal
 from kvinspect.engine.reshape import Allocation, LayerView, Part
 
@@ -227,6 +227,8 @@ class AlignAnswer(NamedTuple):
     """What a running engine made of it, where the document was captured from one."""
     placed: tuple[Tensor, ...] = ()
     """Where the engine stops behind the placement: the tensors that it had placed."""
+    rules: tuple[RuleSource, ...] = ()
+    """The rules that took part, with the vLLM functions that they stand for."""
 
     @property
     def allocations(self) -> dict[int, int]:
@@ -288,6 +290,7 @@ class AlignAnswer(NamedTuple):
             "tensors": [tensor.to_dict() for tensor in self.tensors],
             "kernel_block_sizes": list(self.kernel_block_sizes),
             "reasons": [reason._asdict() for reason in self.reasons],
+            "rules": [rule.to_dict() for rule in self.rules],
             "decision": self.decision,
             "sound": self.sound,
             "stage": self.refusal.stage if self.refusal else None,

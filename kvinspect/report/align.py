@@ -275,7 +275,12 @@ def _elsewhere(layers: Iterable[LayerAnswer]) -> list[Block]:
 
 def _reasons(answer: AlignAnswer) -> list[Block]:
     rows = tuple((cell(r.step), cell(r.text), cell(r.rule)) for r in answer.reasons)
+    sources = tuple((cell(r.step), cell(", ".join(r.functions)), cell(r.releases), cell(r.rule)) for r in answer.rules)
     return [
         Heading(spans(Span("step by step", "strong"))),
         Table(columns("step", Column("what and why", "prose"), Column("rule", "prose", leaves=1)), rows),
+        Heading(spans(Span("vLLM functions that the rules stand for", "strong"))),
+        Table(
+            columns("step", Column("function", "prose"), "releases", Column("kvinspect", "prose", leaves=1)), sources
+        ),
     ]
