@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from kvinspect.backends.conditions import Facts, Rule, choose, outcomes
 from kvinspect.backends.expressions import evaluate
+from kvinspect.document.frozen import Frozen, frozen
 from kvinspect.document.model import BackendEntry
 from kvinspect.document.numbers import counted
 from kvinspect.document.problem import Path
@@ -36,10 +37,10 @@ class Backend(NamedTuple):
     is_ssm: bool = False
     value_size_of_class: bool = False
     """The V head size of its shape is an attribute of the class, which whoever came last has set for all layers."""
-    entry: Mapping[str, Any] = {}
+    entry: Mapping[str, Any] = Frozen()
     layouts: tuple[str, ...] | None = None
     """The physical layouts that its kernels read, most preferred first, None where any will do (0.29 on)."""
-    facts: Mapping[str, Any] = {}
+    facts: Mapping[str, Any] = Frozen()
     """The deployment."""
 
     def __hash__(self) -> int:
@@ -176,13 +177,14 @@ def _official(release: str, name: str, facts: tuple[tuple[str, Any], ...]) -> Ba
 
 def from_catalogue(name: str, entry: Mapping[str, Any], facts: Facts) -> Backend:
     """A backend of the release's own."""
-    shapes = [{**rule, "if": _known(rule.get("if", {}), facts)} for rule in entry.get("kv_cache_shape", [])]
+    entry, facts = frozen(entry), frozen(facts)
+    shapes = [Frozen({**rule, "if": _known(rule.get("if", {}), facts)}) for rule in entry.get("kv_cache_shape", [])]
     return Backend(
         name=name,
         class_name=entry["class"],
         module=entry["module"],
         shapes=tuple(rule for rule in shapes if rule["if"] is not None),
-        stride_orders=entry.get("kv_cache_stride_order", {}),
+        stride_orders=entry.get("kv_cache_stride_order", Frozen()),
         kernel_block_sizes=tuple(choose(entry.get("supported_kernel_block_sizes", ["1n"]), facts)),
         required_layout=choose(entry.get("required_kv_cache_layout"), facts),
         is_ssm=entry.get("is_ssm", False),
@@ -202,7 +204,7 @@ def _known(condition: Rule, facts: Facts) -> Rule | None:
     left = {key: value for key, value in condition.items() if key == "cache_dtype"}
     rest = {key: value for key, value in condition.items() if key != "cache_dtype"}
     sure = choose({"rules": [{"if": rest, "value": True}, {"value": False}]}, facts)
-    return left if sure else None
+    return Frozen(left) if sure else None
 
 
 def out_of_tree(name: str, entry: BackendEntry) -> Backend:
@@ -216,9 +218,9 @@ def out_of_tree(name: str, entry: BackendEntry) -> Backend:
         name=name,
         class_name=name,
         module="out_of_tree",
-        shapes=() if entry.kv_cache_shape is None else ({"shape": tuple(entry.kv_cache_shape)},),
-        stride_orders=orders,
+        shapes=() if entry.kv_cache_shape is None else (Frozen(shape=tuple(entry.kv_cache_shape)),),
+        stride_orders=frozen(orders),
         kernel_block_sizes=("1n",) if sizes is None else tuple(sizes),
-        entry={"cudagraph_support": entry.cudagraph_support},
+        entry=Frozen(cudagraph_support=entry.cudagraph_support),
         layouts=_layouts(entry.supported_kv_cache_layouts),
     )

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from kvinspect.compare.layers import DIFFERENT, MOVED, SAME, UNKNOWN, Outcome
+from kvinspect.document.frozen import Frozen, frozen
 from kvinspect.engine.align_answer import SCHEMA_VERSION, AnswerHeader, refusal_dict
 from kvinspect.engine.refusal import Refusal
 
@@ -53,7 +53,7 @@ class DiffAnswer(NamedTuple):
     only_in_b: tuple[str, ...] = ()
     renamed: tuple[tuple[str, str], ...] = ()
     """Layers of one side alone that have the same blocks as one of the other."""
-    changes: Changes = MappingProxyType({})
+    changes: Changes = Frozen()
     refusals: tuple[Refusal | None, Refusal | None] = (None, None)
 
     @property
@@ -99,4 +99,4 @@ def changed(a: dict[str, Any], b: dict[str, Any]) -> Changes:
     {'y': (2, 3), 'z': (None, 4)}
     """
     keys = (*a, *(key for key in b if key not in a))
-    return {key: (a.get(key), b.get(key)) for key in keys if a.get(key) != b.get(key)}
+    return Frozen({key: (frozen(a.get(key)), frozen(b.get(key))) for key in keys if a.get(key) != b.get(key)})

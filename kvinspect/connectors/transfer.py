@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from kvinspect.connectors.catalogue import NATIVE, Connector, read
+from kvinspect.document.frozen import frozen
 from kvinspect.document.limits import MAX_DEPTH
 from kvinspect.document.problem import DocumentError, Problem, nearest, shown
 
@@ -112,7 +113,7 @@ def _checked(found: Mapping[str, Any], version: str, depth: int) -> Transfer:
         raise refused("it names no connector in kv_connector")
     if found.get("kv_role") not in ROLES:
         raise refused(f"kv_role is one of {', '.join(ROLES)}, and it is {shown(found.get('kv_role'))}")
-    known = read(version)
+    known, extra = read(version), frozen(extra)
     if found.get("kv_connector_module_path"):
         return Transfer(name, extra, None)
     if name not in known:

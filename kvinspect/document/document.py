@@ -23,6 +23,9 @@ class Group(NamedTuple):
     layer_specs: Mapping[str, SpecEntry]
     """Of a `uniform_type` group the spec of each layer."""
 
+    def __hash__(self) -> int:
+        return hash((self.id, self.layer_names, self.spec))
+
     @property
     def path(self) -> Path:
         """Where the group stands in the document."""
@@ -64,6 +67,9 @@ class Document(NamedTuple):
     """KV-sharing layer → the layer whose cache it uses."""
     uses: Mapping[str, LayerUse] = {}
     """Layer → its backend, where the document names one."""
+
+    def __hash__(self) -> int:
+        return hash((self.source, self.model))
 
     @property
     def num_blocks(self) -> int:

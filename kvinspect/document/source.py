@@ -9,6 +9,7 @@ from enum import Enum
 from typing import Any, NamedTuple, Protocol
 
 from kvinspect.document.files import printable, read_bounded, read_standard_input, text_of, too_large
+from kvinspect.document.frozen import frozen
 from kvinspect.document.limits import MAX_BYTES, MAX_DEPTH, MAX_MAPPING_VALUES, MAX_YAML_BYTES
 from kvinspect.document.lines import JSON_LINE_END, YAML_LINE_END, Comment
 from kvinspect.document.problem import DocumentError, Mark, Path, Problem
@@ -43,6 +44,20 @@ class Source(NamedTuple):
 
     private: str = ""
     """Why messages leave out what stands in it, "" where they quote it."""
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Source) and self._said == other._said
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.text or frozen(self.value)))
+
+    @property
+    def _said(self) -> tuple[Any, ...]:
+        """All but the means to find positions, which follow from the text."""
+        return self.name, self.value, self.text, self.private
 
     def locate(self, path: Path, at_key: bool = False) -> Mark | None:
         """The mark of `path`, None where the value came without a text."""

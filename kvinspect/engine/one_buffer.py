@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from kvinspect.backends.backend import Backend
 from kvinspect.document.document import TENSORS, Tensor
+from kvinspect.document.frozen import Frozen
 from kvinspect.document.numbers import counted
 from kvinspect.engine import kernel_blocks
-from kvinspect.engine.frozen import Frozen
 from kvinspect.engine.groups import KVCacheGroup
 from kvinspect.engine.layout.layouts import Layout
 from kvinspect.engine.layout.resolve import resolve

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 
 from kvinspect.backends.backend import Backend
 from kvinspect.document.document import TENSORS
+from kvinspect.document.frozen import Frozen
 from kvinspect.engine import across_layers, encoder_only, kernel_blocks, placement, reshape
-from kvinspect.engine.frozen import Frozen
 from kvinspect.engine.groups import AttentionGroup
 from kvinspect.engine.layout.layouts import Layout
 from kvinspect.engine.refusal import Refused, Unknown, stage

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from kvinspect.document.document import Tensor
+from kvinspect.document.frozen import Frozen
 from kvinspect.document.problem import Path
 from kvinspect.engine import align, blocks_first
 from kvinspect.engine.align_answer import TensorAnswer
 from kvinspect.engine.conflict import Conflict, pattern, self_conflict
-from kvinspect.engine.frozen import Frozen
 from kvinspect.engine.overlay import conflicts, views_of
 from kvinspect.engine.per_tensor import reshaper
 from kvinspect.engine.refusal import Refusal, Refused

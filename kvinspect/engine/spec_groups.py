@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from kvinspect.backends.backend import Backends
+from kvinspect.document.frozen import Frozen
 from kvinspect.engine.document_specs import group_spec
-from kvinspect.engine.frozen import Frozen
 from kvinspect.engine.groups import KVCacheGroup, LayerBackends, cache_groups
 from kvinspect.engine.refusal import stage
 from kvinspect.engine.release import EngineRelease, Given

@@ -8,6 +8,7 @@ from typing import Any
 
 from kvinspect.document.checked import checked
 from kvinspect.document.files import is_file, is_folder, leads_out
+from kvinspect.document.frozen import frozen
 from kvinspect.document.problem import DocumentError, Problem, shown
 from kvinspect.document.source import NAMED_BY_INPUT, Source, read_source
 from kvinspect.models.fields import Fields
@@ -23,6 +24,20 @@ class Model:
         self.config = Fields.of(source).having(**values)
         self.text = self.config.text
         self._beside = beside
+        self._values = frozen(values)
+
+    @property
+    def _made_of(self) -> tuple[Source, Source | None, Mapping[str, Any]]:
+        return self.source, self._beside, self._values
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Model) and self._made_of == other._made_of
+
+    def __hash__(self) -> int:
+        return hash(self._made_of)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _made, self._made_of
 
     def having(self, **values: Any) -> Model:
         """The same model with some fields set, wherever in the file they stand."""
@@ -67,6 +82,11 @@ class Model:
         for fields in (self.config, self.text, self.config.part("vision_config"), self.config.part("encoder_config")):
             if fields is not None:
                 yield from (fields.dtype(key, "") for key in ("dtype", "torch_dtype") if key in fields)
+
+
+def _made(source: Source, beside: Source | None, values: Mapping[str, Any]) -> Model:
+    """A model as it comes out of pickle."""
+    return Model(source, beside, **values)
 
 
 def _merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from itertools import chain, islice
 from typing import Any, NamedTuple
 
 from kvinspect.backends.backend import Backend
+from kvinspect.document.frozen import Frozen
 from kvinspect.document.limits import MAX_LAYERS
 from kvinspect.document.words import SPEC_CLASSES
 from kvinspect.models.backends import Chooser, SelectedBackend
@@ -83,7 +84,7 @@ def make_specs(model: Model, setting: ModelSetting, stage: int = 0) -> Specs:
     without = tuple(sorted(layer.name for layer in layers if _has_no_cache(layer)))
     cached = (layer for layer in layers if layer.name not in shared and layer.name not in without)
     made = (make.cache(layer, chosen[layer.name])._replace(is_draft=layer.name in drafts) for layer in cached)
-    return Specs(setting, sizes, tuple(made), shared, without, left_out(scope))
+    return Specs(setting, sizes, tuple(made), Frozen(shared), without, left_out(scope))
 
 
 def _counted(layers: Iterable[Layer], model: Model) -> tuple[Layer, ...]:

@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from kvinspect.document.document import Tensor
+from kvinspect.document.frozen import Frozen, frozen
 from kvinspect.document.words import SPEC_CLASSES
 from kvinspect.engine.align_answer import SCHEMA_VERSION, AnswerHeader, refusal_dict
 from kvinspect.engine.document_specs import RENAMED, field_of
@@ -113,7 +114,7 @@ class Planning(Protocol):
 class Written(NamedTuple):
     """A planning document that somebody has written."""
 
-    value: Mapping[str, Any] = {}
+    value: Mapping[str, Any] = Frozen()
 
 
 class PlanAnswer(NamedTuple):
@@ -139,8 +140,8 @@ class PlanAnswer(NamedTuple):
 
     @property
     def planning(self) -> Mapping[str, Any]:
-        """The planning document."""
-        return self.written.value
+        """The planning document, which cannot be changed."""
+        return frozen(self.written.value)  # type: ignore[no-any-return]
 
     @property
     def starts(self) -> bool:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from kvinspect.backends.backend import Backend, Backends
 from kvinspect.backends.deployment_facts import DeploymentFacts
 from kvinspect.document.document import Document
+from kvinspect.document.frozen import Frozen
 from kvinspect.document.names import Expander
 from kvinspect.document.numbers import counted
 from kvinspect.document.problem import Path, Problem
@@ -25,8 +27,13 @@ class Inputs(NamedTuple):
     specs: Specs
     workers: tuple[Specs, ...]
     memory: tuple[int, ...]
-    backends: dict[str, Backend]
+    backends: Mapping[str, Backend]
     """Layer → the backend that the document names for it."""
+
+    @property
+    def frozen(self) -> Inputs:
+        """The same, to be kept in an answer."""
+        return Inputs(Frozen(self.specs), tuple(map(Frozen, self.workers)), self.memory, Frozen(self.backends))
 
 
 def inputs_of(document: Document, release: EngineRelease) -> Inputs:

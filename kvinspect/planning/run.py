@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from kvinspect.document.document import Document
+from kvinspect.document.frozen import Frozen, frozen
 from kvinspect.document.problem import Path
 from kvinspect.engine.align_answer import AnswerHeader
 from kvinspect.engine.groups import KVCacheGroup
@@ -22,7 +23,7 @@ from kvinspect.specs.kinds import Specs
 
 def plan_document(document: Document, release: PlannerRelease, setting: AnswerHeader) -> PlanAnswer:
     """What the release's planner makes of a document's specs and memory; a refusal of the engine's is an answer."""
-    written = Written(document.source.value)
+    written = Written(frozen(document.source.value))
     answer = PlanAnswer(setting, release.deployment(document.model), release, written=written)
     try:
         inputs = inputs_of(document, release)
@@ -34,7 +35,7 @@ def plan_document(document: Document, release: PlannerRelease, setting: AnswerHe
 def plan_inputs(answer: PlanAnswer, inputs: Inputs, where: Callable[[Path], str]) -> PlanAnswer:
     """What the planner makes of specs and memory; `answer` says the deployment, `where` places what is refused."""
     release, deployment = answer.release, answer.deployment
-    answer = answer._replace(inputs=inputs)
+    answer = answer._replace(inputs=inputs.frozen)
     try:
         with stage("layout"):
             layout = placement.layout(inputs, answer.setting.kv_cache_layout, release)
@@ -44,9 +45,9 @@ def plan_inputs(answer: PlanAnswer, inputs: Inputs, where: Callable[[Path], str]
         with stage("plan"):
             registered(inputs.specs)
             inputs = inputs._replace(specs=release.tagged(inputs.specs, deployment))
-            answer = answer._replace(inputs=inputs)
+            answer = answer._replace(inputs=inputs.frozen)
             grouping = grouped(inputs.specs, deployment, release)
-            answer = answer._replace(grouping=grouping)
+            answer = answer._replace(grouping=grouping._replace(specs=Frozen(grouping.specs)))
             answer = _sized(answer, inputs, grouping)
         with stage("capacity"):
             return answer._replace(capacity=_capacity(answer), longest_request=_longest(answer))

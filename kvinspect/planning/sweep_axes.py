@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from itertools import product
 from math import prod
 from typing import Any, NamedTuple
 
+from kvinspect.document.frozen import Frozen
 from kvinspect.document.limits import MAX_SWEEP_POINTS
 from kvinspect.document.numbers import human_number
 from kvinspect.document.problem import shown
@@ -40,14 +41,14 @@ def axis(text: str) -> Axis:
     return Axis(name.strip().replace("-", "_"), tuple(dict.fromkeys(found)))
 
 
-def points(axes: Sequence[Axis]) -> list[dict[str, Any]]:
+def points(axes: Sequence[Axis]) -> list[Mapping[str, Any]]:
     """Every combination of the axes' values, the last axis the fastest. Raises ValueError where they are too many."""
     names = [axis.name for axis in axes]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice:
         raise ValueError(f"{twice} is swept twice")
     _limited(prod(len(axis.values) for axis in axes))
-    return [dict(zip(names, values, strict=True)) for values in product(*(axis.values for axis in axes))]
+    return [Frozen(zip(names, values, strict=True)) for values in product(*(axis.values for axis in axes))]
 
 
 def _limited(count: int) -> None:

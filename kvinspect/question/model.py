@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from kvinspect.backends.deployment_facts import DEFAULT_CAPABILITY
 from kvinspect.connectors.offloading import Offloaded
 from kvinspect.connectors.transfer import Transfer, transfer_of
+from kvinspect.document.frozen import frozen
 from kvinspect.document.numbers import counted
 from kvinspect.document.problem import DocumentError, Problem, nearest
 from kvinspect.engine.refusal import Refusal, Refused, Unknown
@@ -147,7 +148,7 @@ class Served(NamedTuple):
         capability: str | float | None = None,
     ) -> Served:
         """The model with what `--hf-overrides` makes of it. Raises DocumentError for arguments that vLLM lacks."""
-        written = given if isinstance(given, Mapping) else {}
+        written = frozen(given if isinstance(given, Mapping) else {})
         overridden = model.overridden(argument(written, "hf_overrides"))
         return cls(overridden, written, engine_arguments(given), rules(), platform, capability)
 

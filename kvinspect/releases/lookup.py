@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copyreg
 import importlib
 import re
 import warnings
@@ -15,18 +16,32 @@ from kvinspect.releases.data import catalogue
 from kvinspect.releases.release import Release
 
 
-@cache
 def release(version: str, runner: str = "v2") -> Release:
-    """The release of a version that has data, with the steps of one of its model runners.
+    """The release of a version that has data, with the steps of one of its model runners: one object for each.
 
     Raises Unknown where the version is that of the installed vLLM and it cannot be asked.
     """
+    return _made(version, runner)
+
+
+@cache
+def _made(version: str, runner: str) -> Release:
     try:
         catalogue.read(version)
     except installed.NotAsked as why:
         raise Unknown((), "installed", f"a vLLM that answers; {why}", "", "unknown-release") from None
     found = _with_older_runner(version) if runner == "v1" else _module(version).RELEASE
     return found.but(runner=runner, from_installed=version.endswith(catalogue.INSTALLED))
+
+
+def _again(made: Release) -> tuple[Any, ...]:
+    """How a release goes through pickle: as the one object of its version and runner, where it is that."""
+    if made.version in catalogue.versions() and release(made.key, made.runner) is made:
+        return release, (made.key, made.runner)
+    return made.__reduce_ex__(2)  # type: ignore[return-value]
+
+
+copyreg.pickle(Release, _again)
 
 
 def _module(version: str) -> Any:

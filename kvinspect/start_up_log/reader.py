@@ -8,6 +8,7 @@ from decimal import Decimal
 from itertools import chain, islice
 from typing import Any, NamedTuple
 
+from kvinspect.document.frozen import Frozen
 from kvinspect.document.limits import MAX_LOG_ERRORS, MAX_LOG_LINE, MAX_LOG_LINES
 from kvinspect.document.problem import DocumentError, Problem
 from kvinspect.start_up_log.errors import ANY_ERROR, STOPPED
@@ -231,7 +232,7 @@ def _line(plain: str, message: Message) -> LogLine | None:
     worker = _WORKER.search(plain)
     values = {name: _value(name, word) for name, word in found.groupdict().items() if word is not None}
     meaning = message.meaning.format_map({**found.groupdict(default="another"), **values})
-    return LogLine(0, message.kind, found[0], values, meaning, worker["worker"] if worker else "")
+    return LogLine(0, message.kind, found[0], Frozen(values), meaning, worker["worker"] if worker else "")
 
 
 def _value(name: str, word: str) -> Value:

@@ -29,7 +29,7 @@ def vllm(monkeypatch):
         return answers
 
     def clear():
-        for cached in (lookup.release, catalogue.read, backend._official):
+        for cached in (lookup._made, catalogue.read, backend._official):
             cached.cache_clear()
 
     yield install

@@ -7,6 +7,7 @@ from typing import Any
 
 from kvinspect.backends.conditions import OPEN
 from kvinspect.document.document import Document
+from kvinspect.document.frozen import frozen
 from kvinspect.engine.align_answer import AnswerHeader
 from kvinspect.engine.chain import Stages
 from kvinspect.engine.cudagraph.advice import Decided, advise
@@ -100,4 +101,4 @@ def matrix(release: EngineRelease, request: Request) -> ModeMatrix:
         for support in AttentionCGSupport
     )
     under = {key: value for key, value in request._asdict().items() if key not in ("mode", "state_blocks")}
-    return ModeMatrix(release.version, under, cells)
+    return ModeMatrix(release.version, frozen(under), cells)

@@ -12,6 +12,7 @@ from kvinspect.backends.backend import Backend
 from kvinspect.backends.conditions import OPEN, Facts, Rule, holds, outcomes
 from kvinspect.backends.deployment_facts import DEFAULT_CAPABILITY
 from kvinspect.document.document import Document
+from kvinspect.document.frozen import Frozen, frozen
 from kvinspect.engine.cudagraph.support import AttentionCGSupport
 from kvinspect.engine.cudagraph.wording import condition_words, failing_words
 from kvinspect.specs.attention import AttentionSpec
@@ -98,11 +99,11 @@ def level_of(backend: Backend, spec: LayerSpec | None, heads: int | None, facts:
 def cases_of(answer: Any, facts: Facts, catalogue: Rule) -> tuple[Case, ...]:
     """Every answer that may come about under facts, in the order in which they count; a fact not among them is open."""
     if not isinstance(answer, dict):
-        return (Case(AttentionCGSupport[answer], {}),)
+        return (Case(AttentionCGSupport[answer], Frozen()),)
     facts = _with_family(facts)
     worlds = _worlds(answer["rules"], facts, catalogue)
     found = [(value, {**needs, **more}) for world, needs in worlds for value, more in outcomes(answer["rules"], world)]
-    cases = [Case(AttentionCGSupport[value], needs) for value, needs in found]
+    cases = [Case(AttentionCGSupport[value], frozen(needs)) for value, needs in found]
     while len(cases) > 1 and cases[-2].support is cases[-1].support:
         del cases[-2]
     return tuple(cases)

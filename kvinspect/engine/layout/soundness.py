@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from kvinspect.document.document import GROUPS, Tensor
+from kvinspect.document.frozen import Frozen
 from kvinspect.document.numbers import counted
 from kvinspect.document.problem import Path
 from kvinspect.engine.align_answer import TensorAnswer
 from kvinspect.engine.conflict import Conflict, pattern, self_conflict
-from kvinspect.engine.frozen import Frozen
 from kvinspect.engine.overlay import conflicts, touching, views_of
 from kvinspect.engine.release import Given
 from kvinspect.engine.stages import Built, Soundness, Views
