@@ -52,6 +52,24 @@ def test_wrong_values(name, wrong):
             assert str(error).encode(), parameter
 
 
+OF_MODELS = [name for name in FUNCTIONS if "engine_args" in inspect.signature(getattr(kvinspect, name)).parameters]
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+@pytest.mark.parametrize("name", OF_MODELS)
+def test_wrong_values_beside_a_model(name, wrong):
+    function = getattr(kvinspect, name)
+    first, *parameters = inspect.signature(function).parameters
+    right = {first: MODEL, "engine_args": {}, "memory": 12 << 30}
+    for parameter in [first, *parameters]:
+        given = {key: value for key, value in right.items() if key in (first, *parameters)}
+        try:
+            function(**{**given, parameter: WRONG[wrong]})
+        except (TypeError, ValueError, kvinspect.DeviceError) as error:
+            assert not isinstance(error, UnicodeError), (parameter, error)
+            assert str(error).encode(), parameter
+
+
 def test_every_public_function_is_checked():
     assert [name for name in FUNCTIONS if not hasattr(getattr(kvinspect, name), "__wrapped__")] == []
 
@@ -68,8 +86,42 @@ def test_every_public_function_says_what_it_raises(name):
         (lambda: kvinspect.plan_model(MODEL, "12GiB"), "plan_model: memory is Memory or a whole number, not str"),
         (lambda: kvinspect.specs(MODEL, engine_args="x"), "specs: engine_args is a mapping or EngineArguments or None"),
         (lambda: kvinspect.diff(DOCUMENT, engines="0.28"), "diff: engines is a list of texts, not str"),
+        (lambda: kvinspect.align(MODEL, engine_args=3), "align: engine_args is a mapping or None, not int"),
+        (lambda: kvinspect.cg_support(MODEL, engine_args={}, memory="8"), "memory is Memory or a whole number or None"),
     ],
 )
 def test_a_sentence_says_what_is_wrong(call, error):
     with pytest.raises(TypeError, match=error):
+        call()
+
+
+def test_a_model_with_arguments_is_answered_as_its_words():
+    memory = 8 << 30
+    arguments = {"tensor_parallel_size": 2, "kv_cache_memory_bytes": memory}
+    answer = kvinspect.align(MODEL, engine_args=arguments)
+    assert answer == kvinspect.align(kvinspect.load_model(MODEL), engine_args={**arguments}, memory=memory)
+    assert answer.setting.num_blocks == kvinspect.plan_model(MODEL, memory, engine_args=arguments).plan.num_blocks
+    assert kvinspect.align(MODEL, engine_args={}, num_blocks=4).setting.num_blocks == 4
+    graphs = kvinspect.cg_support(MODEL, engine_args={"enforce_eager": True}, engine="0.28")
+    assert (graphs.requested_mode.name, graphs.setting.num_blocks, graphs.setting.engine) == ("NONE", 0, "0.28")
+
+
+def test_what_a_model_refuses_is_refused_from_python_too():
+    assert kvinspect.align(MODEL, engine_args={}, memory=1 << 30).refusal.kind == "memory"
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda: kvinspect.align(MODEL, engine_args={}), "how much memory is there for the cache"),
+        (lambda: kvinspect.align(DOCUMENT, memory=1 << 30), "memory is of a model: give its engine_args"),
+        (lambda: kvinspect.align(DOCUMENT, platform="rocm"), "platform is of a model"),
+        (lambda: kvinspect.cg_support(MODEL, env={}), "env is of a model"),
+        (lambda: kvinspect.align(MODEL, engine_args={}, memory=1 << 34, platform="rocmm"), "did you mean rocm"),
+        (lambda: kvinspect.cg_support(MODEL, engine_args={"max_num_seq": 1}), "max_num_seq"),
+        (lambda: kvinspect.align(DOCUMENT, engine_args={}, num_blocks=4), "llama-3.1-8b"),
+    ],
+)
+def test_a_wrong_call_about_a_model_is_said(call, said):
+    with pytest.raises(ValueError, match=said):
         call()

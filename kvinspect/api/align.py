@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from kvinspect.api.ask import Origin, ask
+from kvinspect.api.of_model import ModelArguments
 from kvinspect.api.on_device import device_for, made_on
 from kvinspect.document.checked import checked
 from kvinspect.engine.align_answer import AlignAnswer
@@ -12,17 +14,25 @@ from kvinspect.question.question import Question, placed
 
 if TYPE_CHECKING:
     from kvinspect.device.read_back import Progress
+    from kvinspect.models.config import Model
+    from kvinspect.models.memory import Memory
+    from kvinspect.question.model import ModelQuestion
 
 
 @checked
 def align(
-    document: Origin,
+    document: Origin | Model,
     *,
     engine: str | None = None,
     device: str = "none",
     num_blocks: int | None = None,
     verify: bool = False,
     progress: Progress | None = None,
+    engine_args: Mapping[str, Any] | None = None,
+    memory: Memory | int | None = None,
+    platform: str | None = None,
+    device_capability: str | None = None,
+    env: Mapping[str, str] | None = None,
 ) -> AlignAnswer:
     """The views that vLLM makes of a document's KV cache, and what its alignment decides about shared ones.
 
@@ -32,13 +42,30 @@ def align(
     device is chosen. `progress` is told (bytes moved, bytes to move) meanwhile. A captured document's tensors are held
     against the computed views (`captured` of the answer).
 
-    Raises DocumentError where the document cannot be used, or names a release or backend that nobody knows; ValueError
-    for a word that is no device or a number of blocks below 1; DeviceError where the device is not there or too small;
-    InternalError where torch or the experiment disagrees with us.
+    With `engine_args`, {} for none, `document` is a model as `plan_model` takes it, with what else that takes, and the
+    answer is about its first worker's cache. It needs `memory`, `num_blocks`, or arguments that say how much there is.
+
+    Raises DocumentError where the document or the model cannot be used, or names a release or backend that nobody
+    knows; ValueError for a word that is no device, a number of blocks below 1, or no memory; DeviceError where the
+    device is not there or too small; InternalError where torch or the experiment disagrees with us.
     """
     if num_blocks is not None and (not isinstance(num_blocks, int) or num_blocks < 1):
         raise ValueError(f"num_blocks is a whole number from 1 on, not {num_blocks!r}")
-    return asked_on(ask(document, "kv_cache_config", "align", engine), device, num_blocks, verify, progress)
+
+    def on_device(asked: Question) -> AlignAnswer:
+        return asked_on(asked, device, num_blocks, verify, progress)
+
+    given = ModelArguments(engine, engine_args, memory, platform, device_capability, env)
+    found = given.document(document)
+    if found is None:
+        needed = num_blocks is None
+        return given.about(document, lambda asked: refused_as(asked, on_device(asked.cache)), needs_memory=needed)
+    return on_device(ask(found, "kv_cache_config", "align", engine))
+
+
+def refused_as(asked: ModelQuestion, answer: AlignAnswer) -> AlignAnswer:
+    """The answer about a cache of a model, refused where the engine does not start."""
+    return answer._replace(refusal=answer.refusal or asked.refusal)
 
 
 def asked_on(

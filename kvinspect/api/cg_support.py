@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
 from kvinspect.api.ask import Origin, ask, release_of
+from kvinspect.api.of_model import ModelArguments
 from kvinspect.document.checked import checked
 from kvinspect.engine.cudagraph.cg_support import matrix
 from kvinspect.engine.cudagraph.cg_support_answer import CGSupportAnswer, ModeMatrix
@@ -12,15 +16,40 @@ from kvinspect.engine.cudagraph.resolve import Request
 from kvinspect.engine.cudagraph.table import BackendTable, backend_table
 from kvinspect.question.question import placed
 
+if TYPE_CHECKING:
+    from kvinspect.models.config import Model
+    from kvinspect.models.memory import Memory
+    from kvinspect.question.model import ModelQuestion
+
 
 @checked
-def cg_support(document: Origin, *, engine: str | None = None) -> CGSupportAnswer:
+def cg_support(
+    document: Origin | Model,
+    *,
+    engine: str | None = None,
+    engine_args: Mapping[str, Any] | None = None,
+    memory: Memory | int | None = None,
+    platform: str | None = None,
+    device_capability: str | None = None,
+    env: Mapping[str, str] | None = None,
+) -> CGSupportAnswer:
     """How far the attention backends let CUDA graphs go, and what becomes of the requested mode.
 
-    `engine` is a release and wins over the document's. Raises DocumentError where the document cannot be used, or names
-    a release or backend that nobody knows.
+    `engine` is a release and wins over the document's. With `engine_args`, {} for none, `document` is a model as
+    `plan_model` takes it, with what else that takes; no memory has to be given. Raises DocumentError where the document
+    or the model cannot be used, or names a release or backend that nobody knows.
     """
-    return ask(document, "kv_cache_config", "cg-support", engine).cg_support
+    given = ModelArguments(engine, engine_args, memory, platform, device_capability, env)
+    found = given.document(document)
+    if found is None:
+        return given.about(document, of_model)
+    return ask(found, "kv_cache_config", "cg-support", engine).cg_support
+
+
+def of_model(asked: ModelQuestion) -> CGSupportAnswer:
+    """The answer for a model; blocks of memory that nobody gave are no number to tell."""
+    answer = asked.cache.cg_support
+    return answer if asked.memory.exact else answer._replace(setting=answer.setting._replace(num_blocks=0))
 
 
 @checked

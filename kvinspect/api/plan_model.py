@@ -6,6 +6,7 @@ import pathlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from kvinspect.api.of_model import ModelArguments
 from kvinspect.document.checked import checked
 from kvinspect.document.problem import DocumentError
 from kvinspect.models.config import Model, load_model
@@ -13,8 +14,7 @@ from kvinspect.models.memory import Memory
 from kvinspect.planning.answer import NotModelled
 from kvinspect.planning.sweep import Point, SweepAnswer, impossible, point_of
 from kvinspect.planning.sweep_axes import Axis, points
-from kvinspect.question.model import ModelPlan, ModelQuestion, Served, spoken
-from kvinspect.question.question import Rules
+from kvinspect.question.model import ModelPlan
 
 Progress = Callable[[int, int], None]
 
@@ -37,11 +37,8 @@ def plan_model(
 
     Raises DocumentError where the config.json or an argument cannot be used, or the architecture is not known.
     """
-    memory = Memory(memory, "given") if isinstance(memory, int) else memory
-    loaded = model if isinstance(model, Model) else load_model(model)
-    with spoken(loaded):
-        served = Served.of(loaded, engine_args, lambda: Rules.of(engine), platform, device_capability)
-        return ModelQuestion(served.within(env or {}), memory).plan
+    given = ModelArguments(engine, engine_args or {}, memory, platform, device_capability, env)
+    return given.about(model, lambda asked: asked.plan)
 
 
 def sweep(

@@ -103,10 +103,9 @@ class _HowAsked(NamedTuple):
 
     def of_model(self, asked: ModelQuestion) -> list[AlignAnswer]:
         """The answer for each worker with a cache of its own; one that is refused where the engine does not start."""
-        answers = [self._answer(one) for one in asked.caches]
-        if asked.refusal is None:
-            return answers
-        return [answer._replace(refusal=answer.refusal or asked.refusal) for answer in answers]
+        from kvinspect.api.align import refused_as
+
+        return [refused_as(asked, self._answer(one)) for one in asked.caches]
 
     def _answer(self, asked: Question) -> AlignAnswer:
         from kvinspect.api import align as api

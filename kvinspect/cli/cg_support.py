@@ -15,7 +15,6 @@ from kvinspect.cli.serve_words import unmarked
 
 if TYPE_CHECKING:
     from kvinspect.engine.cudagraph.cg_support_answer import CGSupportAnswer
-    from kvinspect.question.model import ModelQuestion
 
 EXAMPLES = """\b
 Examples:
@@ -78,14 +77,11 @@ def cg_support(
 
 
 def _of_model(words: list[str], engine: str | None, platform: str) -> CGSupportAnswer:
-    """The answer for a model under flags; blocks of memory that nobody gave are no number to tell."""
+    """The answer for a model under flags; no memory has to be said."""
+    from kvinspect.api.cg_support import of_model
     from kvinspect.cli.model_words import ModelOptions
 
-    def ask(asked: ModelQuestion) -> CGSupportAnswer:
-        answer = asked.cache.cg_support
-        return answer if asked.memory.exact else answer._replace(setting=answer.setting._replace(num_blocks=0))
-
-    return ModelOptions(engine, platform, needs_memory=False).about(words, ask)
+    return ModelOptions(engine, platform, needs_memory=False).about(words, of_model)
 
 
 def _reference(engine: str | None, backend: str | None, platform: str, matrix: bool) -> Report:

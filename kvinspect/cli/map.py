@@ -104,10 +104,12 @@ def _answer(words: list[str], given: ModelOptions) -> AlignAnswer:
 
 def _of_model(asked: ModelQuestion) -> AlignAnswer:
     """The answer about the first worker, which is said where others have another cache."""
+    from kvinspect.api.align import refused_as
+
     first, *others = asked.caches
     if others:
         say(f"kvinspect: this is worker 0 of {len(others) + 1}; `kvinspect plan … -o FILE.yaml` writes each")
-    return first.align._replace(refusal=first.align.refusal or asked.refusal)
+    return refused_as(asked, first.align)
 
 
 def _chosen(answer: AlignAnswer, allocation: int | None) -> TensorAnswer:
