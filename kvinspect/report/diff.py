@@ -34,12 +34,17 @@ VERDICT_WORDS = {
     "unknown": "? cannot be judged",
 }
 OUTCOME: dict[bool | None, Span] = {
-    True: Span("✓ compatible", "good"),
-    False: Span("✗ not compatible", "bad"),
-    None: Span("? cannot be judged", "changed"),
+    True: Span("✓ Compatible", "good"),
+    False: Span("✗ Not compatible", "bad"),
+    None: Span("? Cannot be judged", "changed"),
+}
+MEANING: dict[bool | None, str] = {
+    True: ": either side can read the blocks that the other has written",
+    False: ": one side cannot read the blocks that the other has written",
+    None: "",
 }
 WORDS = {
-    "block_size": "tokens of a block",
+    "block_size": "tokens per block",
     "format": "an element",
     "page_size_bytes": "page bytes",
     "storage_offset": "offset",
@@ -47,8 +52,8 @@ WORDS = {
     "kv_cache_group_id": "group",
     "tensor_index": "allocation",
     "kernel_block_size": "kernel block",
-    "min_cg_attn_backend": "least CUDA graph support of",
-    "min_cg_support": "least CUDA graph support",
+    "min_cg_attn_backend": "limiting backend",
+    "min_cg_support": "lowest CUDA graph support",
     "requested_mode": "requested CUDA graph mode",
     "cudagraph_mode": "CUDA graph mode",
 }
@@ -58,7 +63,8 @@ WORDS = {
 def page(answer: DiffAnswer, all_layers: bool = False) -> Page:
     """The page of one answer."""
     blocks: list[Block] = [
-        Heading(_side("A", answer.a), spans(OUTCOME[answer.compatible])),
+        Heading(spans(OUTCOME[answer.compatible], MEANING[answer.compatible])),
+        Paragraph(_side("A", answer.a)),
         Paragraph(_side("B", answer.b)),
         *_refusals(answer),
     ]
@@ -78,7 +84,7 @@ def _side(name: str, setting: AnswerHeader) -> Spans:
         setting.kv_cache_layout or "",
         counted(setting.num_blocks, "block"),
     ]
-    return spans(f"{name}  ", Span(title_of(setting.source), "strong"), "   " + " · ".join(filter(None, facts)))
+    return spans(f"{name}  ", Span(title_of(setting.source), "strong"), " · " + " · ".join(filter(None, facts)))
 
 
 def _refusals(answer: DiffAnswer) -> Iterable[Block]:

@@ -23,7 +23,7 @@ multimodal:
 def test_ranges_and_what_was_skipped_with_the_mask(run):
     done = run("mm-prefix", GEMMA)
     assert done.returncode == 0
-    assert "both ways: 14–269" in done.stdout
+    assert "bidirectional: 14–269" in done.stdout
     assert "causally: 1280 tokens are more than the sliding window of 1024" in done.stdout
     assert "  54 ██▒▒▒▒▒▒▒▒" in done.stdout
 
@@ -40,7 +40,13 @@ def test_json_is_the_answer_of_the_settled_format(run):
 def test_the_ending_of_the_file_says_the_format(run, tmp_path, name):
     assert run("mm-prefix", GEMMA, "-o", tmp_path / name).returncode == 0
     text = (tmp_path / name).read_text(encoding="utf-8")
-    starts = {"svg": "<svg", "html": "<!DOCTYPE html>", "json": "{", "md": "###", "txt": "gemma"}
+    starts = {
+        "svg": "<svg",
+        "html": "<!DOCTYPE html>",
+        "json": "{",
+        "md": "###",
+        "txt": "↓ 1 of 2 multimodal ranges attends bidirectionally\ngemma",
+    }
     assert text.startswith(starts[name.rpartition(".")[2]])
 
 
@@ -68,7 +74,7 @@ def test_nothing_is_wider_than_the_terminal(run, width):
 def test_an_ascii_terminal_tells_the_marks_apart(run):
     text = run("mm-prefix", GEMMA, env={"PYTHONIOENCODING": "ascii"}).stdout
     assert text.isascii()
-    assert "## causally, %% ahead" in " ".join(text.split())
+    assert "## causal, %% bidirectional" in " ".join(text.split())
 
 
 def test_pictures_are_well_formed_and_escape_foreign_names():

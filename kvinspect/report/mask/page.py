@@ -40,7 +40,7 @@ MARKS: dict[Sight, tuple[str, Style]] = {
 
 def page(answer: MMPrefixAnswer) -> Page:
     """The page of one answer."""
-    blocks: list[Block] = [Heading(_title(answer))]
+    blocks: list[Block] = [Heading(_verdict(answer)), Paragraph(_title(answer))]
     for i, request in enumerate(answer.requests[:MAX_MASKS]):
         blocks.extend(_request(i, request, answer.sliding_window))
     blocks.extend(_left_out(len(answer.requests) - MAX_MASKS, "request"))
@@ -52,11 +52,19 @@ def page(answer: MMPrefixAnswer) -> Page:
     return Page(tuple(blocks))
 
 
+def _verdict(answer: MMPrefixAnswer) -> Spans:
+    found = [span for request in answer.requests for span in request.spans]
+    both = sum(not span.skipped for span in found)
+    sign = "✓" if both == len(found) else "↓"
+    ranges = f"{both:,} of {counted(len(found), 'multimodal range', ',')} attend{'s' if both == 1 else ''}"
+    return spans(Span(f"{sign} {ranges} bidirectionally", "good" if both == len(found) else "changed"))
+
+
 def _title(answer: MMPrefixAnswer) -> Spans:
     window = f"sliding window of {answer.sliding_window}" if answer.sliding_window else "no sliding window"
     count = len(answer.requests)
     facts = (f"vLLM {answer.setting.engine}", window, f"{count} request" + ("" if count == 1 else "s"))
-    return spans(Span(title_of(answer.setting.source), "strong"), "   " + " · ".join(facts))
+    return spans(Span(title_of(answer.setting.source), "strong"), " · " + " · ".join(facts))
 
 
 def _left_out(count: int, what: str) -> Iterable[Block]:
@@ -70,7 +78,7 @@ def _request(index: int, request: RequestAnswer, window: int | None) -> Iterable
     if len(request.ranges) > MAX_SPANS:
         ranges += f" and {len(request.ranges) - MAX_SPANS} more"
     title = spans("request ", Span(request.req_id, "strong"), f" ({index})")
-    yield Heading(title, spans("both ways: ", Span(ranges, "good" if request.ranges else "dim")))
+    yield Heading(title, spans("bidirectional: ", Span(ranges, "good" if request.ranges else "dim")))
     if request.spans:
         yield Table(COLUMNS, tuple(_row(request, i) for i in range(min(len(request.spans), MAX_SPANS))))
         yield from _left_out(len(request.spans) - MAX_SPANS, "span")
@@ -83,7 +91,7 @@ def _row(request: RequestAnswer, index: int) -> tuple[tuple[Spans, ...], ...]:
     span = request.spans[index]
     first, last = span.range
     attends = cell(
-        spans(Span("causally", "changed"), f": {span.skipped}") if span.skipped else Span("both ways", "good")
+        spans(Span("causally", "changed"), f": {span.skipped}") if span.skipped else Span("bidirectionally", "good")
     )
     name = f"{span.feature} {request.modalities[span.feature]}"
     return (cell(name), cell(f"{first}–{last}"), cell(str(last - first + 1)), attends)
@@ -109,8 +117,8 @@ def cells(num_tokens: int) -> list[tuple[int, int]]:
 
 def _legend(request: RequestAnswer, window: int | None) -> Spans:
     each = -(-request.num_tokens // MOST_CELLS)
-    scale = f"A cell is {each} × {counted(each, 'token')} and shows the strongest. " if each > 1 else ""
-    parts: list[str | Span] = [f"{scale}Rows ask, columns are seen: "]
-    parts += [Span("██", "dim"), " causally, ", Span("▒▒", "changed"), " ahead, inside a range"]
-    parts += [", ", Span("··", "dim"), " past the window"] if window else []
-    return spans(*parts, ".")
+    scale = f" Each cell covers {each} × {counted(each, 'token')}." if each > 1 else ""
+    parts: list[str | Span] = ["Attention mask: rows are query tokens, columns key tokens. "]
+    parts += [Span("██", "dim"), " causal, ", Span("▒▒", "changed"), " bidirectional, inside a range"]
+    parts += [", ", Span("··", "dim"), " outside the sliding window"] if window else []
+    return spans(*parts, f".{scale}")
