@@ -126,6 +126,8 @@ class TensorAnswer(NamedTuple):
     """Blocks of the block manager that every view on it holds, None where a view has no block dim."""
     where: tuple[str, ...] = ()
     """`file:line:column: path` of the entries that are responsible for a conflict or a refusal."""
+    meaning: str = ""
+    """What soundness before and after the alignment means, in a sentence; "" where there is nothing to say."""
 
     def to_dict(self) -> dict[str, Any]:
         """The allocation as JSON; `size`, `offset` and strides in bytes."""

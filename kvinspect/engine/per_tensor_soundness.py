@@ -18,6 +18,7 @@ from kvinspect.engine.release import Given
 from kvinspect.engine.reshape import LayerView
 from kvinspect.engine.stages import Built, Soundness, Views
 from kvinspect.engine.wording import alignment
+from kvinspect.engine.wording.soundness import sentence
 from kvinspect.specs.attention import AttentionSpec
 
 
@@ -137,7 +138,7 @@ class _Soundness:
         before, after = self._found(tensor, self.views), self._found(tensor, self.after)
         judged = after.known and decision != "refused"
         users = {layer: self.group_of[layer].backend.name for layer in tensor.shared_by if layer in self.views}
-        return TensorAnswer(
+        found = TensorAnswer(
             id=tensor.id,
             size=tensor.size,
             shared_by=tensor.shared_by,
@@ -155,6 +156,7 @@ class _Soundness:
             num_blocks=self._held(tensor),
             where=self._where(outcome, after.conflict),
         )
+        return found._replace(meaning=sentence(found))
 
     def _held(self, tensor: Tensor) -> int | None:
         """The blocks of the manager that the smallest view on a tensor holds."""

@@ -101,6 +101,11 @@ def load_model(origin: Origin, inside: str | pathlib.Path | None = None) -> Mode
     `inside` is the folder of the input file that names the model: what lies elsewhere is not quoted in messages.
     Raises DocumentError where the file is not there, is no JSON, or holds no configuration of a model.
     """
+    return read_model(origin, inside)
+
+
+def read_model(origin: Origin, inside: str | pathlib.Path | None = None) -> Model:
+    """As `load_model`, of what is known to be an origin."""
     if isinstance(origin, Mapping):
         return Model(_checked(read_source(origin, "<config>")))
 

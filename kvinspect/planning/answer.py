@@ -33,6 +33,8 @@ class Worker(NamedTuple):
     bytes_per_block: int
     groups: tuple[KVCacheGroup, ...]
     tensors: tuple[Tensor, ...]
+    planned: tuple[PlannedGroup, ...] = ()
+    """The groups with their sizes, of a plan that came to its end."""
 
 
 class Capacity(NamedTuple):
@@ -49,7 +51,7 @@ class Capacity(NamedTuple):
 
 
 class PlannedGroup(NamedTuple):
-    """A group of the first worker; sizes in bytes, `block_size` in tokens.
+    """A group of a worker; sizes in bytes, `block_size` in tokens.
 
     `padding_bytes` is what a block of the group leaves unused: padding inside its pages, and the slots that other,
     larger groups need.
@@ -64,6 +66,23 @@ class PlannedGroup(NamedTuple):
     blocks_per_request: int
     grows: bool
     backends: tuple[str, ...]
+
+    @classmethod
+    def of(cls, group: KVCacheGroup, block_bytes: int, answer: PlanAnswer) -> PlannedGroup:
+        """A group of an answer, of whose blocks each has so many bytes. Raises Refused."""
+        release, named = answer.release, answer.inputs.backends if answer.inputs else {}
+        content = sum(group.spec_of(layer).unpadded_bytes(release.unpadded) for layer in group.layer_names)
+        return cls(
+            id=group.id,
+            layer_names=group.layer_names,
+            spec=group.spec,
+            page_size_bytes=release.page(group.spec),
+            content_bytes=content,
+            padding_bytes=block_bytes - content,
+            blocks_per_request=group.spec.request_blocks(answer.deployment),
+            grows=group.spec.grows(answer.deployment),
+            backends=tuple(dict.fromkeys(named[layer].name for layer in group.layer_names if layer in named)),
+        )
 
 
 class BackendChoice(NamedTuple):
@@ -137,6 +156,8 @@ class PlanAnswer(NamedTuple):
     """What was given and is not in the numbers."""
     longest_request: int | None = None
     """Tokens of the longest request that ever runs, where the longest that is taken does not."""
+    log_lines: tuple[str, ...] = ()
+    """The lines about the cache that the engine logs at start-up."""
 
     @property
     def planning(self) -> Mapping[str, Any]:
@@ -158,33 +179,7 @@ class PlanAnswer(NamedTuple):
         """The groups of the first worker, () where the engine refuses."""
         if self.refusal is not None or not self.workers:
             return ()
-        worker = self.workers[0]
-        return tuple(self._group(group, worker.bytes_per_block) for group in worker.groups)
-
-    def _group(self, group: KVCacheGroup, block_bytes: int) -> PlannedGroup:
-        layers = [group.spec_of(layer) for layer in group.layer_names]
-        content = sum(spec.unpadded_bytes(self.release.unpadded) for spec in layers)
-        named = self.inputs.backends if self.inputs else {}
-        return PlannedGroup(
-            id=group.id,
-            layer_names=group.layer_names,
-            spec=group.spec,
-            page_size_bytes=self.release.page(group.spec),
-            content_bytes=content,
-            padding_bytes=block_bytes - content,
-            blocks_per_request=group.spec.request_blocks(self.deployment),
-            grows=group.spec.grows(self.deployment),
-            backends=tuple(dict.fromkeys(named[layer].name for layer in group.layer_names if layer in named)),
-        )
-
-    @property
-    def log_lines(self) -> list[str]:
-        """The lines about the cache that the engine logs at start-up."""
-        if self.capacity is None:
-            return []
-        found = self.capacity
-        length = self.deployment.max_model_len
-        return self.release.log_lines(found.num_tokens, length, found.max_concurrency, self.setting.platform)
+        return self.workers[0].planned
 
     def to_dict(self) -> dict[str, Any]:
         """The answer as `--format json` prints it; sizes in bytes, lengths in tokens."""
@@ -208,7 +203,7 @@ class PlanAnswer(NamedTuple):
             "groups": [self._group_dict(group) for group in self.groups],
             "kv_cache_tensors": [_tensor_dict(tensor) for tensor in worker.tensors] if worker else [],
             "workers": [_worker_dict(one) for one in self.workers] if fine else [],
-            "log_lines": self.log_lines,
+            "log_lines": list(self.log_lines),
             "error": {"stage": self.refusal.stage, **refusal_dict(self.refusal)} if self.refusal else None,
         }
 

@@ -9,6 +9,7 @@ from kvinspect.document.document import Tensor
 from kvinspect.engine.groups import KVCacheGroup
 from kvinspect.engine.layout.layouts import Layout
 from kvinspect.engine.placement import Space
+from kvinspect.engine.refusal import stage
 from kvinspect.planning.deployment import Deployment
 
 if TYPE_CHECKING:
@@ -23,7 +24,8 @@ def layout(inputs: Inputs, asked: str | None, release: PlannerRelease) -> Layout
     if not release.one_buffer:
         return None
     used = {backend.name: backend for backend in inputs.backends.values()}
-    return release.layout(list(used.values()), inputs.specs.values(), asked, release)
+    with stage("layout"):
+        return release.layout(list(used.values()), inputs.specs.values(), asked, release)
 
 
 def bytes_per_block(groups: Groups, deployment: Deployment, release: PlannerRelease) -> int:

@@ -12,7 +12,7 @@ from kvinspect.engine.groups import KVCacheGroup
 from kvinspect.engine.refusal import Refused, stage
 from kvinspect.planning import memory as limits
 from kvinspect.planning import placement
-from kvinspect.planning.answer import Capacity, PlanAnswer, Worker, Written
+from kvinspect.planning.answer import Capacity, PlanAnswer, PlannedGroup, Worker, Written
 from kvinspect.planning.capacity import request_cost
 from kvinspect.planning.deployment import Deployment
 from kvinspect.planning.grouping import Grouping, grouped, project
@@ -37,8 +37,7 @@ def plan_inputs(answer: PlanAnswer, inputs: Inputs, where: Callable[[Path], str]
     release, deployment = answer.release, answer.deployment
     answer = answer._replace(inputs=inputs.frozen)
     try:
-        with stage("layout"):
-            layout = placement.layout(inputs, answer.setting.kv_cache_layout, release)
+        layout = placement.layout(inputs, answer.setting.kv_cache_layout, release)
         if layout is not None:
             deployment = deployment._replace(layout=layout)
         answer = answer._replace(layout=layout, deployment=deployment)
@@ -50,7 +49,10 @@ def plan_inputs(answer: PlanAnswer, inputs: Inputs, where: Callable[[Path], str]
             answer = answer._replace(grouping=grouping._replace(specs=Frozen(grouping.specs)))
             answer = _sized(answer, inputs, grouping)
         with stage("capacity"):
-            return answer._replace(capacity=_capacity(answer), longest_request=_longest(answer))
+            capacity = _capacity(answer)
+            workers, lines = _described(answer), _log_lines(answer, capacity)
+            done = answer._replace(capacity=capacity, longest_request=_longest(answer))
+            return done._replace(workers=workers, log_lines=lines)
     except Refused as refused:
         return answer._replace(refusal=refused.refusal.placed(where))
 
@@ -87,6 +89,24 @@ def _all_grouped(parts: Sequence[Sequence[KVCacheGroup]], workers: Sequence[Spec
         if sum(len(group.layer_names) for group in groups) != len(worker):
             text = "a layer is in no KV cache group"
             raise Refused("AssertionError", text, function="get_kv_cache_configs", kind="grouping")
+
+
+def _described(answer: PlanAnswer) -> tuple[Worker, ...]:
+    """The workers with the sizes of their groups; those with the same groups have the same."""
+    made: dict[tuple[KVCacheGroup, ...], tuple[PlannedGroup, ...]] = {}
+    for worker in answer.workers:
+        if worker.groups not in made:
+            made[worker.groups] = tuple(
+                PlannedGroup.of(group, worker.bytes_per_block, answer) for group in worker.groups
+            )
+    return tuple(worker._replace(planned=made[worker.groups]) for worker in answer.workers)
+
+
+def _log_lines(answer: PlanAnswer, found: Capacity | None) -> tuple[str, ...]:
+    if found is None:
+        return ()
+    length, platform = answer.deployment.max_model_len, answer.setting.platform
+    return tuple(answer.release.log_lines(found.num_tokens, length, found.max_concurrency, platform))
 
 
 def _blocks(groups: Sequence[KVCacheGroup], memory: int, deployment: Deployment, release: PlannerRelease) -> int:

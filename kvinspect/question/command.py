@@ -14,7 +14,7 @@ from kvinspect.document.load import from_source
 from kvinspect.document.problem import DocumentError, Problem
 from kvinspect.document.source import Source, read_source
 from kvinspect.models.command import read_file, read_words
-from kvinspect.models.config import Model, load_model
+from kvinspect.models.config import Model, read_model
 from kvinspect.models.dotted import joined
 from kvinspect.models.given import SOURCE
 from kvinspect.models.hub import Located, located
@@ -54,7 +54,7 @@ class ServeCommand(NamedTuple):
         assert self.model is not None
         if self.found.config is not None:
             return Model(read_source(self.found.config.config, self.found.config.name))
-        return load_model(self.model, self.inside)
+        return read_model(self.model, self.inside)
 
     def placed(self, error: DocumentError) -> DocumentError:
         """The error with the places of those arguments that the file says."""

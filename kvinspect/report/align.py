@@ -9,7 +9,6 @@ from kvinspect.document.fold import fold_names
 from kvinspect.document.numbers import counted
 from kvinspect.engine.align_answer import AlignAnswer, LayerAnswer, TensorAnswer
 from kvinspect.engine.axes import sizes
-from kvinspect.engine.wording.soundness import sentence
 from kvinspect.report.captured import captured_comparison
 from kvinspect.report.fold import fold_indices, human_bytes, title_of
 from kvinspect.report.page import (
@@ -227,7 +226,7 @@ def _verdict(tensor: TensorAnswer) -> Spans:
 
 
 def _proof(tensor: TensorAnswer) -> tuple[str | Span, ...]:
-    said, num_blocks = sentence(tensor), tensor.num_blocks
+    said, num_blocks = tensor.meaning, tensor.num_blocks
     if said:
         style: Style = "good" if tensor.sound else "bad"
         proved = _proved(num_blocks) if tensor.sound else ""

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from kvinspect.document.fold import fold_names
 from kvinspect.engine.align_answer import AlignAnswer, LayerAnswer
 from kvinspect.engine.doctor import DoctorAnswer, HereAnswer
-from kvinspect.engine.wording.soundness import sentence
 from kvinspect.report.captured import captured_comparison
 from kvinspect.report.page import Block, Column, Heading, Item, Page, Paragraph, Span, Table, cell, columns, spans
 
@@ -106,7 +105,7 @@ def _decided(answer: DoctorAnswer) -> list[str]:
     if align.refusal is not None:
         refusal = align.refusal
         said.append(f"Refused at start-up ({refusal.stage}): {refusal.type}: {refusal.text}.")
-    said += [f"Tensor {tensor.id}: {sentence(tensor)}." for tensor in align.tensors if tensor.sound is False]
+    said += [f"Tensor {tensor.id}: {tensor.meaning}." for tensor in align.tensors if tensor.sound is False]
     mode = graphs.running.mode.name if graphs.running.mode else "refused"
     said.append(f"CUDA graphs: {graphs.requested_mode.name} asked for, {mode} computed{_captured_mode(answer)}.")
     return said

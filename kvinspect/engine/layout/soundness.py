@@ -13,6 +13,7 @@ from kvinspect.engine.conflict import Conflict, pattern, self_conflict
 from kvinspect.engine.overlay import conflicts, touching, views_of
 from kvinspect.engine.release import Given
 from kvinspect.engine.stages import Built, Soundness, Views
+from kvinspect.engine.wording.soundness import sentence
 
 
 def soundness_of(given: Given, built: Built, views: Views) -> Soundness:
@@ -44,7 +45,7 @@ def _answer(
     """The answer about a tensor; `said` is the decision, and why."""
     decision, why = said
     conflict, own = found
-    return TensorAnswer(
+    answer = TensorAnswer(
         id=tensor.id,
         size=tensor.size,
         shared_by=tensor.shared_by,
@@ -62,6 +63,7 @@ def _answer(
         num_blocks=num_blocks,
         where=where,
     )
+    return answer._replace(meaning=sentence(answer))
 
 
 def _why(built: Built, tensor: Tensor, decision: str) -> str:

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 from kvinspect.document.numbers import counted
 from kvinspect.engine.align_answer import AlignAnswer, TensorAnswer
-from kvinspect.engine.wording.soundness import sentence
 from kvinspect.report.fold import title_of
 from kvinspect.report.map.scene import Scene, drawn, scene
 from kvinspect.report.map.terminal import needed_widths, picture
@@ -32,7 +31,7 @@ def page(answer: AlignAnswer, tensor: TensorAnswer, layers: Sequence[str], block
 
 def reason(tensor: TensorAnswer) -> str:
     """Why the engine decided so about an allocation, and what soundness means for it, as sentences."""
-    verdict = sentence(tensor)
+    verdict = tensor.meaning
     return f"{tensor.why}." + (f" {verdict[0].upper()}{verdict[1:]}." if verdict else "")
 
 
