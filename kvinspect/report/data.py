@@ -52,4 +52,7 @@ def as_yaml(value: Any) -> str:
         return dumper.represent_scalar("tag:yaml.org,2002:str", value, style='"' if quoted else None)
 
     Dumper.add_representer(str, text)
+    # What a document holds is frozen: lists and mappings of classes of their own.
+    Dumper.add_multi_representer(list, yaml.SafeDumper.represent_list)
+    Dumper.add_multi_representer(dict, yaml.SafeDumper.represent_dict)
     return str(yaml.dump(value, Dumper=Dumper, sort_keys=False, width=sys.maxsize >> 33))

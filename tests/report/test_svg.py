@@ -24,8 +24,8 @@ def test_foreign_words_are_words_and_attributes():
     "call",
     [
         ("map", "configs/whisper-large-v3-rocm.yaml"),
-        ("mm-prefix", "configs/gemma-3-27b.yaml"),
-        ("plan", "examples/models/qwen3-8b", "--available-kv-cache-memory", "9GiB", "--sweep", "max-model-len=8k..64k"),
+        ("mm-prefix", "configs/gemma-3-27b-two-images.yaml"),
+        ("plan", "examples/models/qwen3-8b", "--available-kv-cache-memory", "9GiB", "--sweep", "max-model-len=8k..32k"),
     ],
     ids=lambda call: call[0],
 )
