@@ -8,12 +8,25 @@ from typing import Any, get_args, get_origin
 
 from typer.core import TyperCommand, TyperGroup
 
+from kvinspect.cli.exits import bad_call
+
 UNTAKEN = object()
 """In place of a value that Typer has to convert, or to refuse in its own words."""
 
 
 class Command(TyperCommand):
-    """A command whose words, choices and whole numbers need no adapter; all else is Typer's, messages too."""
+    """A command whose words, choices and whole numbers need no adapter; all else is Typer's, messages too.
+
+    No option takes an empty value: a variable that a script has not set is a slip, and passing it over a false answer.
+    """
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the call. Raises BadParameter for an option whose value is empty."""
+        left: list[str] = super().parse_args(ctx, args)
+        for one in self.params:
+            if one.param_type_name == "option" and _is_empty(ctx.params.get(one.name)):
+                raise bad_call("the value is empty", one.opts[0])
+        return left
 
     def get_params(self, ctx: Any) -> list[Any]:
         """Its arguments and options, which take their values here."""
@@ -26,6 +39,11 @@ class Group(TyperGroup):
     def get_params(self, ctx: Any) -> list[Any]:
         """Its options, which take their values here."""
         return _that_take(super().get_params(ctx))
+
+
+def _is_empty(value: Any) -> bool:
+    """Whether a text, or one of several, is empty."""
+    return value == "" or (isinstance(value, list | tuple) and "" in value)
 
 
 def _that_take(parameters: list[Any]) -> list[Any]:

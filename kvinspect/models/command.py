@@ -131,7 +131,13 @@ def _typed(name: str, facts: Mapping[str, Any], text: str) -> Any:
 
 
 def read_file(source: Source, flags: Flags) -> dict[str, Any]:
-    """The arguments that a `--config` file sets, keys in its order. Raises DocumentError for one that is no flag."""
+    """The arguments that a `--config` file sets, keys in its order.
+
+    Raises DocumentError for one that is no flag, and for a file that holds no keys at all.
+    """
+    if not isinstance(source.value, Mapping):
+        found = "nothing" if source.value is None else shown(source.value)
+        raise DocumentError([source.place(Problem((), expected="the flags of a `vllm serve`, a mapping", found=found))])
     arguments: dict[str, Any] = {}
     problems = []
     for key, value in source.value.items():

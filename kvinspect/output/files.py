@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple, TextIO
 
 from kvinspect.output import inputs
+from kvinspect.output.safe import safe
 
 LINKS = 40
 """Links in a row that are followed, as many as Linux follows."""
@@ -29,6 +30,8 @@ def write_files(texts: Mapping[str, str], *, wait: bool = True) -> None:
     open stream (`/dev/stdout`) is written to as it is; without `wait` a pipe that nobody reads is an error.
     Raises OSError with the name as it was called where a file cannot be written or is an input of the call.
     """
+    for called in texts:
+        _check_name(called)
     streams = [called for called in texts if is_stream(called)]
     targets = {called: _target(called) for called in texts if called not in streams}
     if len(set(targets.values())) < len(targets):
@@ -42,6 +45,16 @@ def write_files(texts: Mapping[str, str], *, wait: bool = True) -> None:
     for called in streams:
         with _as_called(called), _opened(called, wait) as stream:
             stream.write(texts[called])
+
+
+def _check_name(called: str) -> None:
+    """Raises OSError where no system has a file of that name."""
+    try:
+        possible = b"\0" not in os.fsencode(called)
+    except UnicodeEncodeError:
+        possible = False
+    if not possible:
+        raise OSError(f"{safe(called)}: no file has such a name")
 
 
 @contextlib.contextmanager

@@ -89,3 +89,21 @@ def test_what_is_wrong_is_told_by_typer(words, told, run):
 def test_commands_are_of_the_kind_that_takes_values():
     group = typer.main.get_command(program())
     assert all(isinstance(one, Command) for one in group.commands.values())
+
+
+def _texts(group):
+    """(command, option) of each option that takes a text or several."""
+    for name, command in group.commands.items():
+        for one in command.params:
+            if one.param_type_name == "option" and one.type.name == "text" and not one.is_flag:
+                yield name, one.opts[0]
+
+
+@pytest.mark.parametrize(("command", "option"), list(_texts(typer.main.get_command(program()))))
+def test_no_option_takes_an_empty_value(command, option, run):
+    words = (
+        ["a.yaml"] if command in ("align", "cg-support", "diff", "doctor", "lint", "map", "mm-prefix", "plan") else []
+    )
+    done = run(command, *words, f"{option}=")
+    assert done.returncode == 2
+    assert f"Invalid value for {option}: the value is empty" in done.stderr

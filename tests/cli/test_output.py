@@ -230,3 +230,9 @@ def test_verify_says_nothing_of_numpy(run):
     pytest.importorskip("torch")
     done = run("align", "configs/llama-3.1-8b.yaml", "--verify", "--num-blocks", "2", "--device", "cpu")
     assert (done.returncode, "NumPy" in done.stderr) == (0, False)
+
+
+@pytest.mark.parametrize("name", ["\ud800", "a\0b"], ids=ascii)
+def test_a_name_that_no_file_can_have_is_refused(name):
+    with pytest.raises(OSError, match="no file has such a name"):
+        write_files({name: "text"})

@@ -176,3 +176,12 @@ def test_a_model_of_a_file_is_a_name(value):
 
 def test_a_model_that_looks_like_json_is_a_name():
     assert read_words(["--model", "{}"], FLAGS).arguments == {"model": "{}"}
+
+
+@pytest.mark.parametrize(
+    ("text", "found"), [("", "nothing"), ("# only\n", "nothing"), ("[]", "[]"), ("x", '"x"'), ("3", "3")]
+)
+def test_a_file_without_flags_is_told(text, found):
+    with pytest.raises(kvinspect.DocumentError) as told:
+        file(text)
+    assert str(told.value.errors[0]).endswith(f"expected the flags of a `vllm serve`, a mapping, found {found}")
