@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from kvinspect.engine.cudagraph.support import AttentionCGSupport, AttentionCGSupportInfo
     from kvinspect.engine.doctor import DoctorAnswer
     from kvinspect.engine.mm_prefix.mm_prefix_answer import MMPrefixAnswer
-    from kvinspect.models.answer import SpecsAnswer
     from kvinspect.models.config import Model, load_model
-    from kvinspect.planning.answer import PlanAnswer
+    from kvinspect.models.specs_answer import SpecsAnswer
+    from kvinspect.planning.plan_answer import PlanAnswer
     from kvinspect.question.documents import load
     from kvinspect.version import __version__ as __version__
 
@@ -89,9 +89,9 @@ _HOMES = {
     "AttentionCGSupport": "engine.cudagraph.support",
     "AttentionCGSupportInfo": "engine.cudagraph.support",
     "MMPrefixAnswer": "engine.mm_prefix.mm_prefix_answer",
-    "PlanAnswer": "planning.answer",
+    "PlanAnswer": "planning.plan_answer",
     "specs": "api.specs",
-    "SpecsAnswer": "models.answer",
+    "SpecsAnswer": "models.specs_answer",
     "Model": "models.config",
     "load_model": "models.config",
 }

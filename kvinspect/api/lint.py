@@ -14,7 +14,7 @@ from kvinspect.document.finding import Severity
 from kvinspect.document.problem import DocumentError
 from kvinspect.document.source import FOUND_BY_LINK, label_of
 from kvinspect.linting.across_releases import together
-from kvinspect.linting.run import FileResult, failed, lint_file, lint_under, unset
+from kvinspect.linting.lint_file import FileResult, failed, lint_file, lint_under, unset
 from kvinspect.linting.settings import Settings, read_settings, settings_for
 from kvinspect.releases import lookup
 

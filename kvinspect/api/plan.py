@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kvinspect.api.ask import Origin, ask
 from kvinspect.document.checked import checked
-from kvinspect.planning.answer import PlanAnswer
+from kvinspect.planning.plan_answer import PlanAnswer
 
 
 @checked

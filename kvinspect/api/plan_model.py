@@ -11,7 +11,7 @@ from kvinspect.document.checked import checked
 from kvinspect.document.problem import DocumentError
 from kvinspect.models.config import Model, load_model
 from kvinspect.models.memory import Memory
-from kvinspect.planning.answer import NotModelled
+from kvinspect.planning.plan_answer import NotModelled
 from kvinspect.planning.sweep import Point, SweepAnswer, impossible, point_of
 from kvinspect.planning.sweep_axes import Axis, points
 from kvinspect.question.model import ModelPlan

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from kvinspect.document.checked import checked
-from kvinspect.models.answer import SpecsAnswer
 from kvinspect.models.arguments import EngineArguments
 from kvinspect.models.config import Model, Origin, load_model
+from kvinspect.models.specs_answer import SpecsAnswer
 from kvinspect.question.model import Served, spoken
 from kvinspect.question.question import Rules
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from kvinspect.api.lint import Options
     from kvinspect.cli.walk import Named
     from kvinspect.document.problem import DocumentError
-    from kvinspect.linting.run import FileResult
+    from kvinspect.linting.lint_file import FileResult
     from kvinspect.report.lint.report import LintReport
 
 EXAMPLES = """\b
@@ -148,7 +148,7 @@ def _results(paths: list[str], options: Options, jobs: int, verbose: bool) -> li
     """What came of each file, and whether the call named it itself."""
     from kvinspect.api.lint import lint_many
     from kvinspect.cli.walk import named_files
-    from kvinspect.linting.run import unjudged
+    from kvinspect.linting.lint_file import unjudged
 
     files: dict[str, Named] = {}
     unread: list[DocumentError] = []
@@ -176,7 +176,7 @@ def _say_faults(results: Sequence[FileResult], debug: bool) -> None:
 
 def _of_our_kinds(results: Sequence[tuple[FileResult, bool]], skip_others: bool) -> list[FileResult]:
     """The results of files that kvinspect reads; how many others there are is said."""
-    from kvinspect.linting.run import OTHER
+    from kvinspect.linting.lint_file import OTHER
     from kvinspect.output import inputs
 
     for result, named in results:

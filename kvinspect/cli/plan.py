@@ -19,7 +19,7 @@ from kvinspect.output.safe import Syntax, safe
 
 if TYPE_CHECKING:
     from kvinspect.models.memory import Memory
-    from kvinspect.planning.answer import NotModelled, PlanAnswer
+    from kvinspect.planning.plan_answer import NotModelled, PlanAnswer
     from kvinspect.planning.sweep import SweepAnswer
     from kvinspect.question.model import ModelPlan
 

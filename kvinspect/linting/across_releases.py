@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Hashable, Sequence
 
 from kvinspect.document.finding import Finding
-from kvinspect.linting.run import FileResult
+from kvinspect.linting.lint_file import FileResult
 
 
 def together(results: Sequence[FileResult], releases: Sequence[str]) -> FileResult:

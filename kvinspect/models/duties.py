@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from kvinspect.document.problem import DocumentError, Problem, nearest
-from kvinspect.planning.answer import NotModelled
+from kvinspect.planning.plan_answer import NotModelled
 from kvinspect.releases.data import duties
 
 SOURCE = "<environment>"

@@ -7,12 +7,12 @@ from math import ceil
 from typing import Any, NamedTuple
 
 from kvinspect.document.numbers import counted
-from kvinspect.models.answer import server_defaults
 from kvinspect.models.arguments import EngineArguments
 from kvinspect.models.computed_weights import SOURCE, computed_bytes
 from kvinspect.models.memory import Band, Memory
 from kvinspect.models.parameters import Config
 from kvinspect.models.profiled import Profile, Run, half_band, terms_of
+from kvinspect.models.specs_answer import server_defaults
 from kvinspect.models.weights import Weights
 from kvinspect.releases.model_rules import ModelRules
 

@@ -17,8 +17,8 @@ from kvinspect.document.model import (
     SchedulerEntry,
 )
 from kvinspect.models import nested
-from kvinspect.models.answer import SpecsAnswer
 from kvinspect.models.setting import ModelSetting
+from kvinspect.models.specs_answer import SpecsAnswer
 from kvinspect.planning.inputs import Inputs
 from kvinspect.planning.inspection import in_order
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from kvinspect.models.answer import SpecsAnswer
 from kvinspect.models.arguments import EngineArguments
 from kvinspect.models.config import Model
+from kvinspect.models.layer_specs import make_specs
 from kvinspect.models.registry import architecture
 from kvinspect.models.setting import settle
-from kvinspect.models.specs import make_specs
+from kvinspect.models.specs_answer import SpecsAnswer
 from kvinspect.releases.release import Release
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from kvinspect.document.fold import fold_names
 from kvinspect.document.names import Expander
-from kvinspect.planning.answer import PlanAnswer, PlannedGroup, written_fields
+from kvinspect.planning.plan_answer import PlanAnswer, PlannedGroup, written_fields
 from kvinspect.specs.uniform_type import UniformTypeSpecs
 
 PLANNING_ONLY = ("kv_cache_specs", "available_memory", "worker_layers", "num_gpu_blocks_override")

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from kvinspect.document.problem import DocumentError, Problem, path_text
 from kvinspect.engine.align_answer import SCHEMA_VERSION, AnswerHeader
-from kvinspect.planning.answer import NotModelled, PlanAnswer
+from kvinspect.planning.plan_answer import NotModelled, PlanAnswer
 from kvinspect.planning.sweep_axes import Axis
 
 

@@ -15,7 +15,6 @@ from kvinspect.document.frozen import frozen
 from kvinspect.document.numbers import counted
 from kvinspect.document.problem import DocumentError, Problem, nearest
 from kvinspect.engine.refusal import Refusal, Refused, Unknown
-from kvinspect.models.answer import SpecsAnswer, as_served, scheduler_defaults
 from kvinspect.models.arguments import EngineArguments, argument, engine_arguments
 from kvinspect.models.config import Model
 from kvinspect.models.draft_tables import WITHOUT_LAYERS
@@ -23,8 +22,9 @@ from kvinspect.models.duties import environment, not_modelled
 from kvinspect.models.given import SOURCE
 from kvinspect.models.memory import Memory
 from kvinspect.models.planned import ModelPlanning
+from kvinspect.models.specs_answer import SpecsAnswer, as_served, scheduler_defaults
 from kvinspect.models.stages import stage_of
-from kvinspect.planning.answer import BackendChoice, ModelOrigin, NotModelled, PlanAnswer
+from kvinspect.planning.plan_answer import BackendChoice, ModelOrigin, NotModelled, PlanAnswer
 from kvinspect.planning.prefixes import PrefixBlocks
 from kvinspect.question.connected import Connected, connected
 from kvinspect.question.planned_cache import PlannedCache

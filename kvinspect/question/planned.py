@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from kvinspect.document.document import Document
 from kvinspect.document.load import load
-from kvinspect.planning.answer import PlanAnswer
 from kvinspect.planning.inspection import inspection_document, of_workers
+from kvinspect.planning.plan_answer import PlanAnswer
 
 
 def cache_of(plan: PlanAnswer) -> Document:

@@ -8,8 +8,8 @@ from kvinspect.document.document import Document
 from kvinspect.document.load import load
 from kvinspect.document.source import Source
 from kvinspect.models.planned import ModelPlanning
-from kvinspect.planning.answer import PlanAnswer
-from kvinspect.planning.run import plan_inputs
+from kvinspect.planning.plan import plan_inputs
+from kvinspect.planning.plan_answer import PlanAnswer
 from kvinspect.question.question import Question, Rules, placed, under
 
 

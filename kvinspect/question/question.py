@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from kvinspect.engine.chain import Stages
     from kvinspect.engine.cudagraph.cg_support_answer import CGSupportAnswer
     from kvinspect.engine.mm_prefix.mm_prefix_answer import MMPrefixAnswer
-    from kvinspect.planning.answer import PlanAnswer
+    from kvinspect.planning.plan_answer import PlanAnswer
 
 
 class Rules(NamedTuple):
@@ -111,7 +111,7 @@ class Question:
     @cached_property
     def plan(self) -> PlanAnswer:
         """What the planner makes of a planning document; what the engine would refuse is an answer."""
-        from kvinspect.planning.run import plan_document
+        from kvinspect.planning.plan import plan_document
 
         with placed(self.document):
             return plan_document(self.document, self.release, self.setting)

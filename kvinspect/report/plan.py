@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from kvinspect.document.numbers import counted
-from kvinspect.planning.answer import Capacity, ModelOrigin, PlanAnswer, PlannedGroup
+from kvinspect.planning.plan_answer import Capacity, ModelOrigin, PlanAnswer, PlannedGroup
 from kvinspect.report.fold import fold_indices, human_bytes, title_of
 from kvinspect.report.layer_names import folded
 from kvinspect.report.page import (

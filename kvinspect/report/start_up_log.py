@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from kvinspect.document.numbers import counted
-from kvinspect.planning.answer import PlanAnswer
+from kvinspect.planning.plan_answer import PlanAnswer
 from kvinspect.report.page import (
     Block,
     Heading,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from decimal import Decimal
 from typing import Any, NamedTuple
 
-from kvinspect.planning.answer import Capacity, PlanAnswer
+from kvinspect.planning.plan_answer import Capacity, PlanAnswer
 from kvinspect.start_up_log.reader import HALF_A_DIGIT, StartUpLog
 
 GIB = 1 << 30

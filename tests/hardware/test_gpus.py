@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kvinspect.hardware.gpus import find_gpu, known_gpus, parse_gpus
-from kvinspect.models.answer import server_defaults
 from kvinspect.models.deployed import device_of, on_gpus
+from kvinspect.models.specs_answer import server_defaults
 from kvinspect.releases.lookup import release
 
 MODEL = "examples/models/qwen3-8b"

@@ -8,7 +8,7 @@ import pytest
 import kvinspect
 from conftest import ROOT
 from kvinspect.api.lint import Options, lint_many
-from kvinspect.linting import run as lint_run
+from kvinspect.linting import lint_file as lint_run
 from kvinspect.linting.settings import Settings
 from kvinspect.models import hub
 

@@ -10,9 +10,9 @@ from kvinspect.document.problem import DocumentError, Path, Problem
 from kvinspect.document.source import Source
 from kvinspect.engine.refusal import Refused, Unknown
 from kvinspect.linting.subjects.document import DocumentSubject
-from kvinspect.models.answer import SpecsAnswer
 from kvinspect.models.config import Model
 from kvinspect.models.memory import Memory, parse_size
+from kvinspect.models.specs_answer import SpecsAnswer
 from kvinspect.question.memory import PLENTY
 from kvinspect.question.model import ModelQuestion, Served
 from kvinspect.question.question import Rules

@@ -12,11 +12,11 @@ from kvinspect.engine.groups import KVCacheGroup
 from kvinspect.engine.refusal import Refused, stage
 from kvinspect.planning import memory as limits
 from kvinspect.planning import placement
-from kvinspect.planning.answer import Capacity, PlanAnswer, PlannedGroup, Worker, Written
 from kvinspect.planning.capacity import request_cost
 from kvinspect.planning.deployment import Deployment
 from kvinspect.planning.grouping import Grouping, grouped, project
 from kvinspect.planning.inputs import Inputs, inputs_of, registered
+from kvinspect.planning.plan_answer import Capacity, PlanAnswer, PlannedGroup, Worker, Written
 from kvinspect.planning.release import PlannerRelease
 from kvinspect.specs.kinds import Specs
 

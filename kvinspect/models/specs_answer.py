@@ -9,8 +9,8 @@ from kvinspect.backends.backend import Backend, Backends, from_catalogue
 from kvinspect.document.words import KIND_OF_WORD
 from kvinspect.engine.refusal import Refused
 from kvinspect.models.inner_backends import INNER, as_document
+from kvinspect.models.layer_specs import LayerCache, Specs
 from kvinspect.models.setting import ModelSetting
-from kvinspect.models.specs import LayerCache, Specs
 from kvinspect.planning.inputs import Inputs, declared
 from kvinspect.planning.placement import layout
 from kvinspect.releases.model_rules import ModelRules
