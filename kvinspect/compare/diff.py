@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from kvinspect.compare.diff_answer import DiffAnswer, LayerDiff, changed
+from kvinspect.compare.changes import changed
+from kvinspect.compare.diff_answer import DiffAnswer, LayerDiff
 from kvinspect.compare.layer import Layer, layers_of
-from kvinspect.compare.layers import DIFFERENT, MOVED, SAME, Known, Outcome, other_target, outcome
+from kvinspect.compare.layers import DIFFERENT, MOVED, SAME, Outcome, Pairs, other_target
 from kvinspect.question.question import Question
 
 SETTING = ("release", "model_runner", "platform", "device_capability", "kv_cache_layout", "num_blocks")
@@ -21,26 +22,26 @@ def compare(a: Question, b: Question) -> DiffAnswer:
     old, new = layers_of(a), layers_of(b)
     if not (old and new):
         return DiffAnswer(*settings, changes=changes, refusals=refusals)
-    known: Known = {}
-    layers = tuple(_layer(layer, new[name], known) for name, layer in old.items() if name in new)
+    pairs = Pairs()
+    layers = tuple(_layer(layer, new[name], pairs) for name, layer in old.items() if name in new)
     gone = tuple(name for name in old if name not in new)
     added = tuple(name for name in new if name not in old)
-    pairs = [(old[one], new[other]) for one, other in zip(gone, added, strict=False)]
-    renamed = tuple(_renamed(pairs, known)) if len(gone) == len(added) else ()
+    alone = [(old[one], new[other]) for one, other in zip(gone, added, strict=False)]
+    renamed = tuple(_renamed(alone, pairs)) if len(gone) == len(added) else ()
     return DiffAnswer(*settings, layers, gone, added, renamed, changes, refusals)
 
 
-def _layer(a: Layer, b: Layer, known: Known) -> LayerDiff:
+def _layer(a: Layer, b: Layer, pairs: Pairs) -> LayerDiff:
     """A layer of both."""
-    elsewhere = other_target(a, b)
-    found = Outcome(DIFFERENT, (elsewhere,)) if elsewhere else outcome(a, b, known)
-    return LayerDiff(a.name, found, changed(a.facts(), b.facts()))
+    pair, elsewhere = pairs.of(a, b), other_target(a, b)
+    found = Outcome(DIFFERENT, (elsewhere,)) if elsewhere else pair.outcome(a, b)
+    return LayerDiff(a.name, found, pair.changed(a, b))
 
 
-def _renamed(pairs: list[tuple[Layer, Layer]], known: Known) -> list[tuple[str, str]]:
+def _renamed(alone: list[tuple[Layer, Layer]], pairs: Pairs) -> list[tuple[str, str]]:
     """Layers of one side alone, paired in their order, where every pair has the same blocks."""
-    alike = all(outcome(old, new, known).verdict in (SAME, MOVED) for old, new in pairs)
-    return [(old.name, new.name) for old, new in pairs] if alike else []
+    alike = all(pairs.of(old, new).outcome(old, new).verdict in (SAME, MOVED) for old, new in alone)
+    return [(old.name, new.name) for old, new in alone] if alike else []
 
 
 def _facts(question: Question) -> dict[str, Any]:

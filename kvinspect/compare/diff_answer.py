@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from kvinspect.compare.changes import Changes, changes_dict
 from kvinspect.compare.layers import DIFFERENT, MOVED, SAME, UNKNOWN, Outcome
-from kvinspect.document.frozen import Frozen, frozen
+from kvinspect.document.frozen import Frozen
 from kvinspect.engine.align_answer import SCHEMA_VERSION, AnswerHeader, refusal_dict
 from kvinspect.engine.refusal import Refusal
 
 WORST_LAST = (SAME, MOVED, UNKNOWN, DIFFERENT)
 """The verdicts, the worst last: it counts for the caches."""
-
-Changes = Mapping[str, tuple[Any, Any]]
-"""What → (in A, in B)."""
 
 
 class LayerDiff(NamedTuple):
@@ -85,18 +82,3 @@ class DiffAnswer(NamedTuple):
             "only_in_b": list(self.only_in_b),
             "renamed": [list(pair) for pair in self.renamed],
         }
-
-
-def changes_dict(changes: Changes) -> dict[str, Any]:
-    """Changes as JSON."""
-    return {key: {"a": a, "b": b} for key, (a, b) in changes.items()}
-
-
-def changed(a: dict[str, Any], b: dict[str, Any]) -> Changes:
-    """The keys under which two mappings differ, in the order of the first.
-
-    >>> changed({"x": 1, "y": 2}, {"x": 1, "y": 3, "z": 4})
-    {'y': (2, 3), 'z': (None, 4)}
-    """
-    keys = (*a, *(key for key in b if key not in a))
-    return Frozen({key: (frozen(a.get(key)), frozen(b.get(key))) for key in keys if a.get(key) != b.get(key)})

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from kvinspect.compare.changes import Facts
 from kvinspect.compare.contents import BlockContent, ViewedLayer, content_of
 from kvinspect.document.model import ParallelEntry
 from kvinspect.engine.align_answer import AlignAnswer, LayerAnswer
@@ -53,17 +54,27 @@ class Layer(NamedTuple):
 
     @property
     def kind(self) -> tuple[object, ...]:
-        """What tells it from other layers as far as the bytes of a block go; where it begins does not."""
-        layer = self.answer.view
-        parts = [(part.dtype, part.view.shape, part.view.stride) for part in layer.parts] if layer else ()
-        dims = (layer.block_dim, layer.kernel_blocks) if layer else None
-        return (self.answer.backend, self.spec, dims, *parts)
+        """What tells its facts, and the bytes of its blocks, from those of other layers, but for its place."""
+        answer, view = self.answer, self.answer.view
+        parts = [(part.dtype, part.view.shape, part.view.stride) for part in view.parts] if view else ()
+        dims = (view.block_dim, view.kernel_blocks, view.kernel_block_size) if view else ()
+        facts = (answer.kv_cache_group_id, answer.spec_kind, answer.page_size_bytes, answer.decision)
+        return (answer.backend, self.spec, self.format, *facts, *dims, *parts)
+
+    def place(self) -> Facts:
+        """Its facts that tell where it lies: its allocation, and where in it its view or each of its states begins."""
+        view = self.answer.view
+        if view is None:
+            return {"tensor_index": self.answer.tensor_index}
+        if len(view.parts) == 1:
+            return {"tensor_index": self.answer.tensor_index, "storage_offset": view.parts[0].view.storage_offset}
+        return {key: self.facts()[key] for key in ("tensor_index", "states")}
 
     def content(self) -> BlockContent | None:
         """What lies where in a block, None where the layer has no view. Raises Untold."""
         return content_of(self.viewed) if self.viewed else None
 
-    def facts(self) -> dict[str, Any]:
+    def facts(self) -> Facts:
         """What is compared of the layer, as `align` prints it."""
         row = {key: value for key, value in self.answer.to_dict().items() if key not in UNCOMPARED}
         return {"block_size": self.spec.block_size, "format": self.format, **row}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+from kvinspect.compare.changes import Changes, Facts, changed
 from kvinspect.compare.contents import COORDINATES, STATE_COORDINATES, UNSPLIT, BlockContent, Untold
 from kvinspect.compare.layer import Layer
 from kvinspect.document.numbers import counted
@@ -82,7 +83,7 @@ class Outcome(NamedTuple):
 
     def begun_at(self, a: int, b: int) -> Outcome:
         """The same, said of blocks that begin at these bytes of A's and B's allocation in place of 0."""
-        if self.lies is None:
+        if self.lies is None or not (a or b):
             return self
         lies = (self.lies[0]._replace(offset=a), self.lies[1]._replace(offset=b))
         if a == b or self.verdict not in (SAME, MOVED):
@@ -91,16 +92,43 @@ class Outcome(NamedTuple):
         return Outcome(MOVED, (moved, *self.why), self.first_byte, lies)
 
 
-Known = dict[object, Outcome]
-"""What distinguishes pairs of layers, where they begin left out → what is to be said of blocks that begin at byte 0."""
+class Pair(NamedTuple):
+    """Layers of both sides that differ from others in their places alone, which are compared once."""
+
+    from_byte_0: Outcome
+    """What is to be said of blocks that begin at byte 0."""
+    facts: tuple[Facts, Facts]
+    """What is compared of the first of them."""
+    changes: Changes
+    """What changed of the first of them."""
+
+    @classmethod
+    def of(cls, a: Layer, b: Layer) -> Pair:
+        """The pair of two layers, whatever they are called."""
+        facts = (a.facts(), b.facts())
+        return cls(_from_byte_0(a, b), facts, changed(*facts))
+
+    def outcome(self, a: Layer, b: Layer) -> Outcome:
+        """Whether blocks that A has written can be read by B."""
+        return self.from_byte_0.begun_at(a.begin, b.begin)
+
+    def changed(self, a: Layer, b: Layer) -> Changes:
+        """What changed from A to B."""
+        here, there = a.place(), b.place()
+        if here == there and not self.changes:
+            return self.changes
+        return changed({**self.facts[0], **here}, {**self.facts[1], **there})
 
 
-def outcome(a: Layer, b: Layer, known: Known) -> Outcome:
-    """Whether blocks that A has written can be read by B, whatever the layers are called; pairs alike judged once."""
-    key = (a.kind, b.kind)
-    if key not in known:
-        known[key] = _from_byte_0(a, b)
-    return known[key].begun_at(a.begin, b.begin)
+class Pairs(dict[object, Pair]):
+    """Pairs of layers by what distinguishes them, places left out."""
+
+    def of(self, a: Layer, b: Layer) -> Pair:
+        """The pair of two layers."""
+        key = (a.kind, b.kind)
+        if key not in self:
+            self[key] = Pair.of(a, b)
+        return self[key]
 
 
 def _from_byte_0(a: Layer, b: Layer) -> Outcome:

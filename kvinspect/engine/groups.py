@@ -5,6 +5,7 @@ Follows `init_attn_backend` and `add_kv_sharing_layers_to_kv_cache_groups` (0.25
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -45,6 +46,13 @@ class KVCacheGroup(NamedTuple):
             path = ("shared_kv_cache_layers", layer)
             raise Refused("KeyError", text, function="init_attn_backend", path=path, kind="sharing-into-uniform")
         return found
+
+    @property
+    def counts(self) -> Mapping[LayerSpec, int]:
+        """Spec → how many layers have it. Raises Refused as `spec_of`."""
+        if not self.spec.each_its_own:
+            return {self.first_spec: len(self.layer_names)} if self.layer_names else {}
+        return Counter(map(self.spec_of, self.layer_names))
 
 
 class AttentionGroup(NamedTuple):

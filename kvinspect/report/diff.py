@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from kvinspect.compare.diff_answer import Changes, DiffAnswer, LayerDiff
+from kvinspect.compare.changes import Changes
+from kvinspect.compare.diff_answer import DiffAnswer, LayerDiff
 from kvinspect.document.fold import fold_names
 from kvinspect.document.numbers import counted
 from kvinspect.engine.align_answer import AnswerHeader
@@ -100,14 +101,18 @@ PLACES = ("tensor_index", "storage_offset")
 
 def _alike(layers: Iterable[LayerDiff], all_layers: bool) -> Iterable[list[LayerDiff]]:
     """Layers of which the same is to be said, wherever they lie, together."""
-    groups: dict[str, list[LayerDiff]] = {}
+    groups: dict[object, list[LayerDiff]] = {}
     for layer in layers:
-        shown = {key: pair for key, pair in layer.changes.items() if key not in PLACES}
-        lies = [one._replace(offset=0) for one in layer.outcome.lies or ()]
-        why = () if layer.outcome.lies else layer.outcome.why
-        said = repr((layer.verdict, layer.outcome.first_byte, lies, why, shown))
-        groups.setdefault(layer.layer_name if all_layers else said, []).append(layer)
+        groups.setdefault(layer.layer_name if all_layers else _said(layer), []).append(layer)
     return groups.values()
+
+
+def _said(layer: LayerDiff) -> tuple[object, ...]:
+    """What is to be said of a layer, wherever it lies."""
+    found = layer.outcome
+    shown = tuple((key, pair) for key, pair in layer.changes.items() if key not in PLACES)
+    lies = tuple(one[1:] for one in found.lies or ())
+    return (found.verdict, found.first_byte, lies, () if lies else found.why, shown)
 
 
 def _layers(alike: list[LayerDiff]) -> list[Block]:

@@ -102,7 +102,7 @@ def bytes_per_block(groups: Sequence[KVCacheGroup], room: Room) -> int:
     """Bytes of one block of the largest group. Raises Refused where no group has a layer."""
     inside = room.layout.block_outermost or not room.aligned
     measure = room.page if inside else room.stride
-    size = max(sum(measure(group.spec_of(layer)) for layer in group.layer_names) for group in groups)
+    size = max(sum(measure(spec) * count for spec, count in group.counts.items()) for group in groups)
     if size == 0:
         kind = "AssertionError" if inside else "ZeroDivisionError"
         raise Refused(kind, "no group has a layer", function="_get_kv_cache_bytes_per_block")
@@ -110,12 +110,12 @@ def bytes_per_block(groups: Sequence[KVCacheGroup], room: Room) -> int:
     hot = [group.spec.page(room.unpadded) for group in groups if group.spec.aligns_blocks and inside]
     if not (room.aligned and inside):
         return _rounded_up(size, lcm(*hot))
-    specs = {group.spec_of(layer) for group in groups for layer in group.layer_names}
+    specs = {spec for group in groups for spec in group.counts}
     return _rounded_up(size, lcm(*hot, *(room.alignment(spec) for spec in specs)))
 
 
 def _check_layout(groups: Sequence[KVCacheGroup], room: Room) -> None:
-    pages = sorted({room.page(group.spec_of(layer)) for group in groups for layer in group.layer_names})
+    pages = sorted({room.page(spec) for group in groups for spec in group.counts})
     layout = room.layout
     if len(pages) <= 1 or (layout.whole_pages and not (len(groups) > 1 and layout.layer_outermost)):
         return
@@ -156,10 +156,10 @@ def _alike(group: KVCacheGroup) -> dict[LayerSpec, tuple[str, ...]]:
     """Spec → the layers of a group that have it, in order."""
     if not isinstance(group.spec, UniformTypeSpecs):
         return {group.spec: group.layer_names} if group.layer_names else {}
-    found: dict[LayerSpec, tuple[str, ...]] = {}
+    found: dict[LayerSpec, list[str]] = {}
     for layer, spec in group.spec.specs:
-        found[spec] = (*found.get(spec, ()), layer)
-    return found
+        found.setdefault(spec, []).append(layer)
+    return {spec: tuple(layers) for spec, layers in found.items()}
 
 
 def is_compressed_index(spec: LayerSpec) -> bool:
