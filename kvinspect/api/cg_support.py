@@ -47,14 +47,14 @@ def cg_support(
 
 
 def of_model(asked: ModelQuestion) -> CGSupportAnswer:
-    """The answer for a model; blocks of memory that nobody gave are no number to tell."""
+    """The answer for a model; without a memory the number of blocks is left out."""
     answer = asked.cache.cg_support
     return answer if asked.memory.exact else answer._replace(setting=answer.setting._replace(num_blocks=0))
 
 
 @checked
 def cg_support_table(*, engine: str | None = None, platform: str = "cuda", backend: str | None = None) -> BackendTable:
-    """The backends of a release with what their CUDA graph support hangs on, or one of them.
+    """The backends of a release with the conditions of their CUDA graph support, or one of them.
 
     Raises DocumentError for a release or backend that nobody knows.
     """

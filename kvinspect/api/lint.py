@@ -72,7 +72,7 @@ def lint_one(
 def lint_many(
     names: Sequence[str], options: Options, jobs: int = 1, linked: frozenset[str] = frozenset()
 ) -> list[FileResult]:
-    """The findings of files, in their order, by so many processes.
+    """The findings of files, in their order, by `jobs` processes.
 
     Raises DocumentError where the configuration that the options name is wrong.
     """

@@ -200,7 +200,7 @@ def _layouts(names: Sequence[str] | None) -> tuple[str, ...] | None:
 
 
 def _known(condition: Rule, facts: Facts) -> Rule | None:
-    """What of a condition is left when the deployment is known: the cache dtype, or None where it cannot hold."""
+    """The condition that is left when the deployment is known: the cache dtype, or None where it cannot hold."""
     left = {key: value for key, value in condition.items() if key == "cache_dtype"}
     rest = {key: value for key, value in condition.items() if key != "cache_dtype"}
     sure = choose({"rules": [{"if": rest, "value": True}, {"value": False}]}, facts)

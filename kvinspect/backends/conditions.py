@@ -1,4 +1,4 @@
-"""Facts of a deployment, and the rules of a catalogue that hang on them.
+"""Facts of a deployment, and the rules of a catalogue that depend on them.
 
 A rule is `{"if": {fact: value}, "value": …}`; the first whose facts all hold gives the value. A fact's value may be a
 list (any of them), `">1"` or `"<=16"` (a number), or `set`/`unset`. A fact that nobody knows is *open*: the rule
@@ -52,7 +52,7 @@ def outcomes(rules: Sequence[Rule], facts: Facts) -> Iterator[tuple[Any, dict[st
 
 
 def choose(rules: Any, facts: Facts) -> Any:
-    """The value of the first rule that certainly holds, or the value itself where it hangs on nothing."""
+    """The value of the first rule that certainly holds, or the value itself where it depends on nothing."""
     if not (isinstance(rules, dict) and "rules" in rules):
         return rules
     return next((value for value, needed in outcomes(rules["rules"], facts) if not needed), None)

@@ -1,4 +1,4 @@
-"""What a document says of its model and its features, as the facts that the choice of a model runner hangs on."""
+"""What a document says of its model and its features, as the facts on which the choice of a model runner depends."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from kvinspect.backends.deployment_facts import UNQUANTIZED, DeploymentFacts
 from kvinspect.specs.attention import AttentionSpec
 
 SELECTED_BY = ("use_mla", "use_sparse", "use_non_causal", "use_mm_prefix", "use_kv_connector", "head_size")
-"""What of a layer a platform's order of preference may hang on."""
+"""What of a layer a platform's order of preference may depend on."""
 
 ATTENTION_TYPES = {"encoder_only_attention": "encoder_only", "cross_attention": "encoder_decoder"}
 """Kind of a spec → vLLM's attention type, `decoder` for the others."""
@@ -76,7 +76,7 @@ class Misfit(NamedTuple):
 
 
 def misfits_of(entry: Mapping[str, Any], ask: Ask, facts: Facts) -> Iterator[Misfit]:
-    """What of a layer a backend does not take, in the engine's order; nothing where it takes it."""
+    """The properties of a layer that a backend does not support, in the engine's order; nothing where it takes it."""
 
     def answer(key: str) -> Any:
         return choose(entry.get(key), facts)

@@ -55,7 +55,7 @@ TRANSFER: dict[str, Read] = {"kv_connector": _field("kv_connector")}
 
 
 def of(vllm_config: Any, requested_mode: Any) -> dict[str, Any]:
-    """The sections of a document that come from `VllmConfig`; `cudagraph_mode` is the one that was asked for."""
+    """The sections of a document that come from `VllmConfig`; `cudagraph_mode` is the requested one."""
     return {
         "compilation_config": {
             **_read(vllm_config.compilation_config, COMPILATION),

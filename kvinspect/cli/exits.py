@@ -31,7 +31,7 @@ def worst(codes: Iterable[int]) -> int:
 
 
 def say(text: str) -> None:
-    """A line on standard error, for whoever sits there; the stream makes it harmless."""
+    """A line on standard error; the stream escapes it."""
     print(text, file=sys.stderr)
 
 

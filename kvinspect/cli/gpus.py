@@ -22,7 +22,7 @@ class Listed(NamedTuple):
     gpus: tuple[Any, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON writes them."""
+        """Return them as JSON writes them."""
         return {"gpus": [gpu.to_dict() for gpu in self.gpus]}
 
 

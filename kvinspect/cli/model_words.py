@@ -37,7 +37,7 @@ class ModelOptions(NamedTuple):
     env: Sequence[str] = ()
     """Variables of vLLM's environment, `NAME=VALUE` each."""
     needs_memory: bool = True
-    """Whether the answer hangs on the number of blocks; where it does not, there is plenty unless somebody says."""
+    """Whether the answer depends on the number of blocks; where it does not, there is plenty unless somebody says."""
 
     @property
     def of_a_model(self) -> tuple[object, ...]:
@@ -64,7 +64,7 @@ class ModelOptions(NamedTuple):
         return lambda words: self.about(words, ask)
 
     def call(self, words: Iterable[str]) -> ModelCall:
-        """What the words name, with these options. Raises ValueError for a flag or a model that nobody knows."""
+        """What the words name, with these options. Raises ValueError for an unknown flag or model."""
         from kvinspect.question.command import read_command
         from kvinspect.question.memory import Budget
 
@@ -142,14 +142,14 @@ class ModelCall:
             raise self.command.placed(error) from None
 
     def memory(self, arguments: Mapping[str, Any]) -> Memory:
-        """The memory for the cache under some arguments. Raises NoMemory where nobody says how much there is."""
+        """The memory for the cache under some arguments. Raises NoMemory where no flag says how much there is."""
         from kvinspect.question.memory import ServedModel, memory_of
 
         served = ServedModel(self.model, self.given.engine, *self.device)
         return memory_of(self.budget, arguments, self.command.found.folder, served)
 
     def question(self) -> ModelQuestion:
-        """The question about the model; plenty of memory where nobody says how much and nothing hangs on it."""
+        """The question about the model; plenty of memory where no flag says how much and nothing depends on it."""
         from kvinspect.question.memory import PLENTY, NoMemory
         from kvinspect.question.model import ModelQuestion, Served
         from kvinspect.question.question import Rules

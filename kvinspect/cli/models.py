@@ -22,7 +22,7 @@ class Listed(NamedTuple):
     models: tuple[str, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON writes them."""
+        """Return them as JSON writes them."""
         return {"models": list(self.models)}
 
 

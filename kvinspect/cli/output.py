@@ -114,7 +114,7 @@ def look_of(to: str | None, color: Color) -> Look:
 
 
 def write_drawing(text: str, to: str | None) -> None:
-    """Write SVG or HTML in ASCII, which whoever opens it reads right, whatever standard output's encoding was."""
+    """Write SVG or HTML in ASCII, which every program reads alike, whatever the encoding of standard output."""
     write(text.encode("ascii", "xmlcharrefreplace").decode("ascii"), to, Syntax.MARKUP)
 
 

@@ -156,7 +156,7 @@ class _Show(NamedTuple):
 
 
 def _call(words: Sequence[str], given: ModelOptions) -> ModelCall:
-    """What the words name. Raises ValueError for a flag or a model that nobody knows."""
+    """What the words name. Raises ValueError for an unknown flag or model."""
     call = given.call(words)
     if call.command.document is not None and (call.command.arguments or any(call.budget) or call.variables):
         raise bad_call("a planning document says by itself what its arguments and its memory are")

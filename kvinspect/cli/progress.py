@@ -1,4 +1,4 @@
-"""A progress bar on standard error, where somebody is looking."""
+"""A progress bar on standard error, where standard error is a terminal."""
 
 from __future__ import annotations
 

@@ -273,7 +273,7 @@ CHECKS: tuple[Callable[[Layer, Layer], str], ...] = (
 
 
 def _doubt(a: Layer, b: Layer) -> str:
-    """Whether ranks may hold other heads although they hold as many.
+    """Whether ranks may hold other heads although they hold the same number.
 
     One head a rank is what is left where there are fewer heads than ranks, which then hold the same one.
     """

@@ -90,7 +90,7 @@ def _compare(tensor: Any, want: Wanted, raw: Any) -> None:
 
 
 def free_bytes(device: str) -> int | None:
-    """Free memory of a device in bytes, None where nobody tells."""
+    """Free memory of a device in bytes, None where it is not known."""
     if device == "meta":
         return META_BYTES
     if device == "cpu":

@@ -29,7 +29,7 @@ def clash(first: Sequence[Piece], second: Sequence[Piece], num_blocks: int) -> b
 
 
 def _cut(pieces: Sequence[Piece], num_blocks: int) -> list[Piece]:
-    """The pieces as integers, with so many blocks of the manager's."""
+    """The pieces as integers, with a number of the manager's blocks."""
     from kvinspect.device.quiet import torch
 
     kinds = {1: torch.int8, 2: torch.int16, 4: torch.int32, 8: torch.int64}

@@ -36,7 +36,7 @@ class CapturedSupportEntry(Entry):
 
 @dataclass(slots=True, kw_only=True, eq=False, repr=False)
 class CapturedGraphsEntry(Entry):
-    """The CUDA graph mode that was asked for, and the one that the engine resolved."""
+    """The requested CUDA graph mode and the resulting one."""
 
     requested_mode: CUDAGraphMode | None = None
     resolved_mode: CUDAGraphMode | None = None

@@ -1,4 +1,4 @@
-"""Whether a document holds together: every layer in one group and on one tensor, every name somebody's.
+"""Whether a document holds together: every layer in one group and on one tensor, every name known.
 
 The checks read the raw value, so that they find what they can beside errors of other parts.
 """
@@ -101,7 +101,7 @@ class _Layers:
         """The layers of a planning document, which have no groups yet."""
 
     def _planned(self) -> set[str]:
-        """Of every worker: the layers that share have theirs on one of them."""
+        """Checks the tensors of each worker: the layers that share have theirs on one of them."""
         specs = self.raw.get("kv_cache_specs")
         keys = list(specs) if isinstance(specs, Mapping) else []
         return {n for key in keys if _is_word(key) for n in self.names.all([key], ("kv_cache_specs", key))}
@@ -171,7 +171,7 @@ class _Layers:
                 seen.add(layer)
 
     def sharing(self) -> Iterator[Problem]:
-        """Layers that share the cache of a layer that has none, or that nobody knows."""
+        """Layers that share the cache of a layer that has none, or that is not known."""
         for alias, (key, target) in self.shared.items():
             path = ("shared_kv_cache_layers", key)
             if not isinstance(target, str):
@@ -225,7 +225,7 @@ def _layers_key(row: Mapping[str, Any], path: Path) -> Iterator[Problem]:
 
 
 def _is_word(value: Any) -> bool:
-    """Whether a value is a name that can be expanded; what else it may be is told by whoever validates it."""
+    """Whether a value is a name that can be expanded; the validation says what else it may be."""
     return isinstance(value, str) and len(value) <= MAX_WORD
 
 

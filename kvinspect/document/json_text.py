@@ -1,4 +1,4 @@
-"""JSON with positions: values from `json.loads`, positions from a small scanner that runs when somebody asks."""
+"""JSON with positions: values from `json.loads`, positions from a small scanner that runs on first use."""
 
 from __future__ import annotations
 

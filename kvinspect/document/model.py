@@ -185,14 +185,14 @@ class EncoderGroupEntry(Entry):
 
 @dataclass(slots=True, kw_only=True, eq=False, repr=False)
 class PassEntry(Entry):
-    """Of vLLM's `PassConfig` what the choice of a model runner hangs on."""
+    """The fields of vLLM's `PassConfig` that decide which model runner is chosen."""
 
     enable_sp: Annotated[Flag, Rule("sequence parallelism")] = False
 
 
 @dataclass(slots=True, kw_only=True, eq=False, repr=False)
 class CompilationEntry(Entry):
-    """Of vLLM's `CompilationConfig` what decides about CUDA graphs."""
+    """The fields of vLLM's `CompilationConfig` that decide about CUDA graphs."""
 
     mode: CompilationMode = "VLLM_COMPILE"
     cudagraph_mode: CUDAGraphMode | None = "FULL_AND_PIECEWISE"
@@ -205,7 +205,7 @@ class CompilationEntry(Entry):
 
 @dataclass(slots=True, kw_only=True, eq=False, repr=False)
 class DraftEntry(Entry):
-    """Of a draft model's configuration what the choice of a model runner hangs on."""
+    """The fields of a draft model's configuration that decide which model runner is chosen."""
 
     architectures: list[Word] = field(default_factory=list)
     layer_types: Annotated[list[Word], Rule("as in its config.json, for instance sliding_attention")] = field(
@@ -215,7 +215,7 @@ class DraftEntry(Entry):
 
 @dataclass(slots=True, kw_only=True, eq=False, repr=False)
 class SpeculativeEntry(Entry):
-    """Of vLLM's `SpeculativeConfig` what the KV cache hangs on."""
+    """The fields of vLLM's `SpeculativeConfig` on which the KV cache depends."""
 
     num_speculative_tokens: NotNegative = 0
     method: Word | None = None
@@ -228,7 +228,7 @@ class SpeculativeEntry(Entry):
 
 @dataclass(slots=True, kw_only=True, eq=False, repr=False)
 class SchedulerEntry(Entry):
-    """Of vLLM's `SchedulerConfig` what the KV cache hangs on."""
+    """The fields of vLLM's `SchedulerConfig` on which the KV cache depends."""
 
     max_num_seqs: Positive = 256
     max_num_batched_tokens: Positive = 8192
@@ -240,7 +240,7 @@ class SchedulerEntry(Entry):
 
 @dataclass(slots=True, kw_only=True, eq=False, repr=False)
 class ModelEntry(Entry):
-    """Of vLLM's `ModelConfig` what the KV cache hangs on; heads are those of one worker."""
+    """The fields of vLLM's `ModelConfig` on which the KV cache depends; heads are those of one worker."""
 
     num_attention_heads: Positive | None = None
     num_key_value_heads: Positive | None = None
@@ -261,7 +261,7 @@ class ModelEntry(Entry):
 
 @dataclass(slots=True, kw_only=True, eq=False, repr=False)
 class AttentionConfigEntry(Entry):
-    """Of vLLM's `AttentionConfig` what a backend's answers hang on."""
+    """The fields of vLLM's `AttentionConfig` on which a backend's answers depend."""
 
     use_trtllm_attention: Flag | None = None
     use_non_causal: Flag = False
@@ -270,7 +270,7 @@ class AttentionConfigEntry(Entry):
 
 @dataclass(slots=True, kw_only=True, eq=False, repr=False)
 class CacheEntry(Entry):
-    """Of vLLM's `CacheConfig` what planning hangs on."""
+    """The fields of vLLM's `CacheConfig` on which planning depends."""
 
     mamba_cache_mode: MambaCacheMode = "none"
     block_size: Positive | None = None
@@ -279,7 +279,7 @@ class CacheEntry(Entry):
 
 @dataclass(slots=True, kw_only=True, eq=False, repr=False)
 class ParallelEntry(Entry):
-    """Of vLLM's `ParallelConfig` what planning hangs on."""
+    """The fields of vLLM's `ParallelConfig` on which planning depends."""
 
     decode_context_parallel_size: Positive = 1
     prefill_context_parallel_size: Positive = 1
@@ -329,7 +329,7 @@ class RequestEntry(Entry):
 
 @dataclass(slots=True, kw_only=True, eq=False, repr=False)
 class MultimodalEntry(Entry):
-    """What the bidirectional ranges of a batch hang on."""
+    """What the bidirectional ranges of a batch depend on."""
 
     sliding_window: Positive | None = None
     mm_prefix_clamp_sliding_window: Annotated[

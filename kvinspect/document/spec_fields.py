@@ -60,7 +60,7 @@ FIELDS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 
 
 def spec_problems(raw: Mapping[str, Any], path: Path, nested: bool = False) -> Iterator[Problem]:
-    """What is wrong with a written spec as a whole; the types of its values are somebody else's."""
+    """What is wrong with a written spec as a whole; the types of its values are checked elsewhere."""
     kind = kind_of(raw)
     if kind is None or (nested and kind == "uniform_type"):
         yield _kind_problem(raw, path, nested)

@@ -161,7 +161,7 @@ class _Reader:
 
 
 class YamlPositions:
-    """Positions of paths, found in the composed nodes when somebody asks."""
+    """Positions of paths, found in the composed nodes on first use."""
 
     def __init__(self, root: yaml.Node | None) -> None:
         self.root = root

@@ -15,7 +15,7 @@ from kvinspect.engine.wording.sources import rule_sources
 
 
 def align_document(document: Document, release: EngineRelease, setting: AnswerHeader) -> AlignAnswer:
-    """What the engine does with a document's KV cache. Raises Unknown for a name that nobody knows."""
+    """What the engine does with a document's KV cache. Raises Unknown for an unknown name."""
     return align_stages(Stages(document, release, setting.num_blocks), setting)
 
 

@@ -1,4 +1,4 @@
-"""What the axes of a view are called, and how that is told from the sizes of which a backend makes its shape.
+"""The names of a view's axes, from the sizes that a backend's shape is made of.
 
 An axis is named only where its size says so: one that grows with the blocks alone counts blocks. What follows from no
 size, as a number that stands in a shape for itself, stays unnamed.

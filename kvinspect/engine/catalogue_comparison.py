@@ -1,4 +1,4 @@
-"""Two answers to a document beside each other: the shipped catalogue's and the installed vLLM's."""
+"""The answers to a document by the shipped catalogue and by the installed vLLM, compared."""
 
 from __future__ import annotations
 

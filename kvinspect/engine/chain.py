@@ -1,4 +1,4 @@
-"""A document's cache, stage by stage in the engine's order, each made once and when somebody first asks for it."""
+"""A document's cache, stage by stage in the engine's order, each made once, on first use."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 class _Kept(Generic[T]):
-    """A stage of a chain: made once, and a refusal is kept as a value that a new carrier brings to whoever asks."""
+    """A stage of a chain: made once, and a refusal is kept as a value that a new carrier raises again."""
 
     def __init__(self, make: Callable[[Stages], T]) -> None:
         self.make, self.__doc__ = make, make.__doc__

@@ -25,7 +25,7 @@ class Conflict(NamedTuple):
 
     @property
     def size(self) -> Size:
-        """Its place among the counterexamples of an allocation, the smallest of which is told."""
+        """Its place among the counterexamples of an allocation, the smallest of which is printed."""
         return max(self.block_ids), sum(self.block_ids), self.byte
 
 

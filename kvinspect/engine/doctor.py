@@ -19,7 +19,7 @@ class HereAnswer(NamedTuple):
 
     @property
     def versions(self) -> dict[str, str]:
-        """Of kvinspect, Python and the system, and of vLLM and torch where they are installed; nothing is imported."""
+        """The versions of kvinspect, Python, the system, and of installed vLLM and torch; nothing is imported."""
         here = {"kvinspect": __version__, "python": platform.python_version(), "system": platform.platform()}
         found = {name: _installed(name) for name in ("vllm", "torch")}
         return here | {name: version or "not installed" for name, version in found.items()}
@@ -57,7 +57,7 @@ class DoctorAnswer(NamedTuple):
 
     @property
     def versions(self) -> dict[str, str]:
-        """Of kvinspect and Python here, and of the engine and its torch where one was captured."""
+        """The versions of kvinspect and Python, and of the engine and its torch where one was captured."""
         here = {"kvinspect": __version__, "python": platform.python_version()}
         captured = self.captured
         if captured is None:

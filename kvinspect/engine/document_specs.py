@@ -33,7 +33,7 @@ def group_spec(group: Group, catalogue: Mapping[str, Any]) -> GroupSpec:
 
 
 def _viewed(spec: LayerSpec, path: Path) -> LayerSpec:
-    """A spec whose layers get views. Raises Unknown for another: what lies on raw pages is nobody's word but theirs."""
+    """A spec whose layers get views. Raises Unknown for another: only its kernels know what lies on raw pages."""
     if not spec.has_views:
         expected = "a kind whose layers have views; raw pages are known to a planning document only"
         raise Unknown((*path, "kind"), spec.kind, expected, kind="raw-pages")

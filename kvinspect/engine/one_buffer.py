@@ -36,7 +36,7 @@ def layout(
 def layout_with_sharding(
     backends: Sequence[Backend], specs: Iterable[LayerSpec], asked: str | None, release: EngineRelease
 ) -> Layout:
-    """As `layout`, and decode context parallelism has a say (0.33). Raises Refused."""
+    """Like `layout`, and decode context parallelism has a say (0.33). Raises Refused."""
     return resolve(_declared(backends), specs, asked, release.unpadded, by_sharding=True)
 
 

@@ -64,7 +64,7 @@ class _Overlay:
 
     @cached_property
     def families(self) -> list[Family]:
-        """Of all layers, whatever tensor they are of."""
+        """The families of all layers, whatever tensor they are on."""
         return [family for alike, begins in self.at.items() for family in families(alike, begins)]
 
     @cached_property

@@ -35,7 +35,7 @@ def aligned_by_slots(spec: LayerSpec) -> LayerSpec:
 def customized(spec: LayerSpec, backend: Backend) -> LayerSpec:
     """A spec with what the backend packs into its pages, 0.28 on (`AttentionBackend.customize_spec`).
 
-    Raises Refused where the backend cannot pack the spec, Unknown where what it packs hangs on more than a document
+    Raises Refused where the backend cannot pack the spec, Unknown where what it packs depends on more than a document
     says.
     """
     if not isinstance(spec, AttentionSpec):
@@ -48,7 +48,7 @@ def customized(spec: LayerSpec, backend: Backend) -> LayerSpec:
 
 @vllm("customize_attention_spec", "AttentionBackend.customize_spec", since="0.33")
 def customized_splittable(spec: LayerSpec, backend: Backend) -> LayerSpec:
-    """As `customized`, and blocks that kernels of fixed sizes split stay whole ones apart (0.33)."""
+    """Like `customized`, and blocks that kernels of fixed sizes split stay whole ones apart (0.33)."""
     spec = customized(spec, backend)
     sizes = backend.sizes_for(spec)
     if not isinstance(spec, AttentionSpec) or spec.block_stride_alignment is not None:

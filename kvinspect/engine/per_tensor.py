@@ -1,4 +1,4 @@
-"""The stages of allocations of their own, each for the layers of one or several groups (0.25 to 0.28)."""
+"""The stages of a cache with one allocation a tensor, each for the layers of one or several groups (0.25 to 0.28)."""
 
 from __future__ import annotations
 

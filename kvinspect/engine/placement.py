@@ -1,4 +1,4 @@
-"""On which bytes each layer lies where nobody says: the placement, which planner and engine have in common.
+"""On which bytes each layer lies where none is given: the placement, which planner and engine have in common.
 
 Follows `get_kv_cache_config_from_groups` with allocations of their own (0.25 to 0.28); that of one buffer is in
 `layout/placement.py`.
@@ -23,7 +23,7 @@ PackedRule = Callable[[Sequence[KVCacheGroup], UnpaddedPage], Slots]
 
 
 class Space(NamedTuple):
-    """What a placement goes by, whoever asks for it: the engine, or the planner before it."""
+    """What a placement depends on, the same for engine and planner."""
 
     num_blocks: int
     unpadded: UnpaddedPage
@@ -83,7 +83,7 @@ def _one_each(group: KVCacheGroup, num_blocks: int, unpadded: UnpaddedPage) -> t
 
 
 def _pools(groups: Sequence[KVCacheGroup], num_blocks: int, unpadded: UnpaddedPage) -> tuple[Tensor, ...]:
-    """As many allocations as the largest group has layers; the i-th layer of every group shares the i-th."""
+    """One allocation for each layer of the largest group; the i-th layer of every group shares the i-th."""
     pages = {group.id: group.spec.page(unpadded) for group in groups}
     if len(set(pages.values())) > 1:
         sizes = ", ".join(f"group {i}: {page}" for i, page in pages.items())

@@ -164,7 +164,7 @@ class Reshaper(NamedTuple):
         return tuple(name if made[order.index(dim)] == dim else None for dim, name in enumerate(axes))
 
     def block_dim_or_none(self, group: AttentionGroup) -> int | None:
-        """As `block_dim`, None where the backend's shape has no such dim."""
+        """Like `block_dim`, None where the backend's shape has no such dim."""
         # The engine asks only when it aligns, and it is there that it then stops.
         try:
             return self.block_dim(group)
@@ -287,13 +287,13 @@ def quantised_only(spec: AttentionSpec, cache_dtype: str) -> str:
 
 @vllm("_reshape_attention_kv_cache", until="0.26")
 def quantised_or_turboquant(spec: AttentionSpec, cache_dtype: str) -> str:
-    """As `quantised_only`, but a TurboQuant spec, which names no mode, counts as quantised (0.25, 0.26)."""
+    """Like `quantised_only`, but a TurboQuant spec, which names no mode, counts as quantised (0.25, 0.26)."""
     return cache_dtype if spec.kind == "tq_full_attention" else quantised_only(spec, cache_dtype)
 
 
 @vllm("GPUModelRunner._reshape_kv_cache_tensors", until="0.28")
 def quantised_by_spec(spec: AttentionSpec, cache_dtype: str) -> str:
-    """As `quantised_only`, with the cache dtype of the spec before the engine's (V1)."""
+    """Like `quantised_only`, with the cache dtype of the spec before the engine's (V1)."""
     return "auto" if spec.kv_quant_mode == "NONE" else spec.cache_dtype_str or cache_dtype
 
 

@@ -14,7 +14,7 @@ from kvinspect.engine.release import EngineRelease
 
 
 def unknown_names(document: Document, release: EngineRelease) -> Iterator[Unknown]:
-    """The cache dtype, backends and words of specs that nobody knows, in the order of the model's fields."""
+    """The cache dtype, backends and words of specs that are not known, in the order of the model's fields."""
     yield from _cache_dtype(document, release)
     known = (*document.model.backends, *_backends(release))
     for path, name in _named_backends(document):

@@ -21,7 +21,7 @@ MAX_RUNS = 300_000
 
 
 class Intricate(Exception):
-    """A pattern of bytes in so many pieces that going through them takes too long."""
+    """A pattern of bytes in too many pieces: going through them takes too long."""
 
 
 class BlockBytes(NamedTuple):

@@ -59,7 +59,7 @@ class StridedView:
         return self.end_bytes > self.storage_bytes
 
     def further(self, elements: int) -> StridedView:
-        """The same view so many elements further on; whether it leaves the storage is not asked."""
+        """The same view a number of elements further on; whether it leaves the storage is not asked."""
         return StridedView(self.shape, self.stride, self.storage_offset + elements, self.itemsize, self.storage_bytes)
 
     def apply(self, steps: tuple[Step, ...]) -> StridedView:

@@ -24,7 +24,7 @@ class Gpu(NamedTuple):
         return round(self.memory / (1 << 30), 2)
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON writes it."""
+        """Return it as JSON writes it."""
         return {
             "name": self.name,
             "memory_bytes": self.memory,

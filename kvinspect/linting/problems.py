@@ -1,4 +1,4 @@
-"""What is wrong with a file, found by whoever read it, as findings of the rules that stand for it."""
+"""What is wrong with a file, as the findings of the rules for it."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from kvinspect.models.setting import ModelSetting
 
 
 class PassedOver(NamedTuple):
-    """A backend that stands higher on the list, and what of the layer it does not take."""
+    """A backend that stands higher on the list, and the properties of the layer that it does not support."""
 
     backend: str
     reasons: tuple[str, ...]

@@ -31,7 +31,7 @@ def _pattern(is_sliding: Callable[[Readers, int], Any]) -> Rule:
 
 
 def _every(period: int, name: str | None = "sliding_window_pattern") -> Rule:
-    """Every so many layers one with full attention, the number under `name` or `period`."""
+    """One layer of full attention in a period of layers, whose length is under `name` or `period`."""
     return _pattern(lambda fields, i: (i + 1) % (fields.count(name, period) if name else period))
 
 

@@ -139,7 +139,7 @@ def _of_groups(written: Config) -> float:
 
 
 def _by_module(written: Config) -> tuple[tuple[re.Pattern[str], float], ...]:
-    """Of mixed precision: the bytes of each module that is named."""
+    """The bytes under mixed precision of each module that is named."""
     named = written.get("quantized_layers")
     if not isinstance(named, Mapping):
         return ()

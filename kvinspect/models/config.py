@@ -105,7 +105,7 @@ def load_model(origin: Origin, inside: str | pathlib.Path | None = None) -> Mode
 
 
 def read_model(origin: Origin, inside: str | pathlib.Path | None = None) -> Model:
-    """As `load_model`, of what is known to be an origin."""
+    """Like `load_model`, of what is known to be an origin."""
     if isinstance(origin, Mapping):
         return Model(_checked(read_source(origin, "<config>")))
 

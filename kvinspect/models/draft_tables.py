@@ -38,7 +38,7 @@ SHIPPED: Mapping[str, tuple[str, ...]] = {
 has counts (`SpeculativeConfig.hf_config_override`)."""
 
 BY_NAME = {"eagle-": "eagle", "eagle3": "eagle3", "dflash": "dflash", "dspark": "dspark"}
-"""What stands in a draft's name, in small letters → how it drafts where nobody says."""
+"""What stands in a draft's name, in small letters → how it drafts where none is given."""
 
 BY_ARCHITECTURE = {
     "MuseGlimmerAssistantModel": "dflash",
@@ -46,7 +46,7 @@ BY_ARCHITECTURE = {
         ("Qwen3DSparkModel", "Qwen3OmniDSparkModel", "MuseSparkDSparkModel", "Gemma4DSparkModel"), "dspark"
     ),
 }
-"""Architecture of a draft → how it drafts where nobody says."""
+"""Architecture of a draft → how it drafts where none is given."""
 
 WITHOUT_LAYERS = ("", "ngram", "[ngram]", "ngram_gpu", "suffix", "medusa", "mlp_speculator")
 """Ways to draft that keep no KV cache."""

@@ -36,7 +36,7 @@ def draft_layers(scope: Scope) -> Iterator[Layer]:
 
 
 def left_out(scope: Scope) -> str:
-    """What of a draft is left out and why, in words; empty where nothing is."""
+    """The layers of a draft that are left out and why, in words; empty where nothing is."""
     draft, name = _draft(scope), scope.setting.arguments.draft_model
     method = method_of(scope, draft)
     if method in WITHOUT_LAYERS or draft is not None or (method == "mtp" and not name):
@@ -51,7 +51,7 @@ def is_readable(name: str | None) -> bool:
 
 
 def method_of(scope: Scope, draft: Model | None) -> str:
-    """How the engine drafts: as it is told, else by the draft's name, its classes or its model type."""
+    """How the engine drafts: by its argument, else by the draft's name, its classes or its model type."""
     arguments = scope.setting.arguments
     method, name = arguments.speculative_method or "", arguments.draft_model or ""
     method = "mtp" if method.endswith("_mtp") else method

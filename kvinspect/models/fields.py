@@ -35,7 +35,7 @@ class Fields(Readers):
 
     @property
     def model_type(self) -> str:
-        """The name of its configuration class, "" where nobody says one."""
+        """The name of its configuration class, "" where none is given."""
         return self._kind.name
 
     @property
@@ -92,7 +92,7 @@ class Fields(Readers):
         return self._ruled[name]
 
     def _plain(self, name: str) -> Any:
-        """The value that the file or the model type's defaults give, None where nobody says one."""
+        """The value that the file or the model type's defaults give, None where none is given."""
         keys = self._keys(name)
         for key in keys:
             if self._written.get(key) is not None:

@@ -54,7 +54,7 @@ class Memory(NamedTuple):
         return (self.band.low, self.size, self.band.high) if self.band else (None, self.size, None)
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON writes it; a GPU's name is there where it is known."""
+        """Return it as JSON writes it; a GPU's name is there where it is known."""
         low, middle, high = self.range
         named = {"gpu_name": self.gpu_name} if self.gpu_name else {}
         return {
@@ -88,7 +88,7 @@ def parse_size(text: str) -> int:
 
 
 def parse_memory(text: str) -> int:
-    """As `parse_size`, for a device's memory: a few bytes are a unit forgotten. Raises ValueError."""
+    """Like `parse_size`, for a device's memory: a few bytes are a unit forgotten. Raises ValueError."""
     size = parse_size(text)
     if size < LEAST_MEMORY and text.strip().isdigit() and size > 0:
         raise ValueError(f"{counted(int(text), 'byte')} of memory cannot hold a model; did you mean {text.strip()}GiB?")

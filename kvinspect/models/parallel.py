@@ -19,7 +19,7 @@ class Heads(NamedTuple):
 
 
 def heads(num_heads: int, num_kv_heads: int, ranks: int, repeated: bool = True) -> Heads:
-    """The heads of one of so many ranks (`QKVParallelLinear`): KV heads are divided, or repeated where they are fewer.
+    """The heads of one rank (`QKVParallelLinear`): KV heads are divided, or repeated where they are fewer.
 
     Raises Uneven where query heads cannot be divided, or KV heads neither divided nor, if they are `repeated`, repeated
     evenly.

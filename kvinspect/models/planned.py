@@ -127,7 +127,7 @@ def _in_runs(specs: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _written(engine_args: Mapping[str, Any]) -> dict[str, Any]:
-    """What of the user's arguments a document has keys of its own for."""
+    """The user's arguments that a document has keys for."""
     compilation, speculative = nested.compilation(engine_args), nested.speculative(engine_args)
     found: dict[str, Any] = {}
     if compilation is not None:
@@ -142,7 +142,7 @@ def _written(engine_args: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _of_environment(setting: ModelSetting) -> dict[str, Any]:
-    """What of the environment a document has keys of its own for."""
+    """The environment variables that a document has keys for."""
     found: dict[str, Any] = {}
     layout, runner = setting.arguments.variable("VLLM_KV_CACHE_LAYOUT"), "VLLM_USE_V2_MODEL_RUNNER"
     if layout:

@@ -28,7 +28,7 @@ class Readers(ABC):
 
     @abstractmethod
     def _raw(self, name: str) -> Any:
-        """The value of a field as it is, None where nobody says one."""
+        """The value of a field as it is, None where none is given."""
 
     @abstractmethod
     def _inner(self, name: str, value: Mapping[str, Any], index: int | None = None) -> Self:
@@ -62,7 +62,7 @@ class Readers(ABC):
 
     @property
     def kv_heads(self) -> int:
-        """`num_key_value_heads` of the whole model, where nobody says as many as query heads."""
+        """`num_key_value_heads` of the whole model; where it is absent, the number of query heads."""
         return self.count("num_key_value_heads", self.heads)
 
     @property
@@ -85,7 +85,7 @@ class Readers(ABC):
         return self._counted(name, default if value is None else value, least, most)
 
     def maybe_count(self, name: str, least: int = 1, most: int = MAX_SIZE) -> int | None:
-        """A field that counts something, or None where nobody says."""
+        """A field that counts something, or None where none is given."""
         return None if name not in self else self.count(name, least=least, most=most)
 
     def first_count(self, *names: str, least: int = 1) -> int | None:
@@ -101,7 +101,7 @@ class Readers(ABC):
         return self.count(name, default, least, MAX_INT)
 
     def maybe_tokens(self, name: str, least: int = 1) -> int | None:
-        """A length of a context or a window, or None where nobody says."""
+        """A length of a context or a window, or None where none is given."""
         return self.maybe_count(name, least, MAX_INT)
 
     def number(self, name: str, default: float) -> float:
@@ -156,14 +156,14 @@ class Readers(ABC):
         return isinstance(self._raw(name), Mapping)
 
     def version(self, name: str) -> str:
-        """A field that is a version, as a number or as a word; empty where nobody says."""
+        """A field that is a version, as a number or as a word; empty where none is given."""
         value = self._raw(name)
         if value is not None and (isinstance(value, bool) or not isinstance(value, (str, int, float))):
             self.fail(name, "a version", value)
         return "" if value is None else value if isinstance(value, str) else str(value)
 
     def words(self, name: str, length: int | None = None) -> Sequence[str]:
-        """A list of words, empty where nobody says one. Raises DocumentError where it is shorter than `length`."""
+        """A list of words, empty where none is given. Raises DocumentError where it is shorter than `length`."""
         return self._list(name, length, WORD)
 
     def letters(self, name: str) -> Sequence[str]:
@@ -171,7 +171,7 @@ class Readers(ABC):
         return self.word(name) if self.is_word(name) else self.words(name)
 
     def counts(self, name: str, length: int | None = None, least: int = 0, most: int = MAX_SIZE) -> Sequence[int]:
-        """A list of counts, empty where nobody says one. Raises DocumentError where it is shorter than `length`."""
+        """A list of counts, empty where none is given. Raises DocumentError where it is shorter than `length`."""
         return self._list(name, length, _number(least, most))
 
     def maybe_counts(
@@ -181,11 +181,11 @@ class Readers(ABC):
         return self._list(name, length, _number(least, most, nulls=True))
 
     def turns(self, name: str) -> Sequence[int | None]:
-        """Windows that layers have in turn, a single one for all; empty where nobody says."""
+        """Windows that layers have in turn, a single one for all; empty where none is given."""
         return self.maybe_counts(name) if self.is_list(name) or name not in self else [self.tokens(name, least=0)]
 
     def mapping(self, name: str) -> Self:
-        """The fields of a mapping that has no configuration class; none where nobody says."""
+        """The fields of a mapping that has no configuration class; none where none is given."""
         value = self._raw(name)
         value = {} if value is None else value
         if not isinstance(value, Mapping):

@@ -44,7 +44,7 @@ class Scope:
         return f"{self.at}.{name}" if self.at else name
 
     def bare(self, name: str) -> str:
-        """A name below an empty prefix, which vLLM writes with its dot all the same."""
+        """A name below an empty prefix, which vLLM writes with its leading dot."""
         return name if self.at else f".{name}"
 
     def layers(self) -> Iterator[Layer]:

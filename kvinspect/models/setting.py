@@ -36,7 +36,7 @@ DEFAULT_SEQS = 128
 
 
 class ModelSetting(NamedTuple):
-    """What is settled before layers are made. Sizes in tokens; `block_size` is the user's, None where nobody says."""
+    """What is settled before layers are made. Sizes in tokens; `block_size` is the user's, None where none is given."""
 
     release: Release
     rules: ModelRules

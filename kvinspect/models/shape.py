@@ -101,7 +101,7 @@ def _falcon_kv_heads(text: Fields) -> int:
 
 
 def _nested_kv_heads(text: Fields) -> int:
-    """Of MPT and DBRX, under `attn_config`."""
+    """The KV heads of MPT and DBRX, under `attn_config`."""
     return text.mapping("attn_config").maybe_count("kv_n_heads") or text.heads
 
 

@@ -182,7 +182,7 @@ USUAL_MEMORY = {"8.0": 80, "9.0": 80, "9.4": 192, "9.5": 288, "10.0": 180, "10.3
 def server_defaults(
     rules: ModelRules, memory: int, device_name: str = "", capability: str | None = None
 ) -> tuple[int, int]:
-    """(tokens, sequences) of a batch that `vllm serve` takes on a GPU of so many bytes (`get_batch_defaults`).
+    """(tokens, sequences) of a batch that `vllm serve` takes on a GPU of a given size in bytes (`get_batch_defaults`).
 
     >>> rules = ModelRules()
     >>> server_defaults(rules, 80 << 30), server_defaults(rules, 80 << 30, "A100"), server_defaults(rules, 0)
@@ -207,7 +207,7 @@ def concurrent_batches(setting: ModelSetting) -> int:
 
 
 def _overlap(setting: ModelSetting) -> bool:
-    """Whether a batch is prepared while another runs, where nobody says."""
+    """Whether a batch is prepared while another runs, where no flag says."""
     arguments, known = setting.arguments, setting.rules.drafts_overlap
     method = arguments.speculative_method or arguments.draft_model
     if setting.architecture.runner == "pooling":

@@ -67,7 +67,7 @@ def _as_called(called: str) -> Iterator[None]:
 
 
 def is_stream(called: str) -> bool:
-    """Whether a name leads to a pipe, a device or an open descriptor, which nobody replaces."""
+    """Whether a name leads to a pipe, a device or an open descriptor, which is never replaced."""
     if _descriptor(called) is not None:
         return True
     try:

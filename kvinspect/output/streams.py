@@ -97,7 +97,7 @@ def terminal() -> TextIO:
 
 @contextlib.contextmanager
 def guarded() -> Iterator[None]:
-    """Guard both streams; one that the caller has closed takes everything and gives it to nobody."""
+    """Guard both streams; one that the caller has closed discards everything."""
     before = sys.stdout, sys.stderr
     with open(os.devnull, "w", encoding="utf-8") as nowhere:
         sys.stdout = Guarded(before[0] or nowhere, must_arrive=True)

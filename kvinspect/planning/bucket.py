@@ -1,4 +1,4 @@
-"""Layers that need as many slots, by the bytes of their pages: what groups of pages that differ are packed of."""
+"""Layers that need the same number of slots, by page size: groups whose pages differ are packed from them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kvinspect.specs.uniform_type import UniformTypeSpecs
 
 
 class Bucket(NamedTuple):
-    """Layers that need as many slots, by the bytes of their pages."""
+    """Layers that need the same number of slots, by the bytes of their pages."""
 
     specs: UniformTypeSpecs
     by_page: dict[int, list[str]]
@@ -30,5 +30,5 @@ class Bucket(NamedTuple):
         return self.specs.first
 
     def widest(self, groups: int) -> int:
-        """Bytes of a block of the largest of so many groups."""
+        """Bytes of a block of the largest of a number of groups."""
         return sum(-(-len(layers) // groups) * page for page, layers in self.by_page.items())

@@ -69,7 +69,7 @@ def grouped(specs: Specs, deployment: Deployment, release: PlannerRelease) -> Gr
 
 
 def _mixed(specs: Specs, hidden: Specs, rest: dict[str, LayerSpec], release: PlannerRelease) -> Grouping:
-    """Kinds that need different numbers of blocks, in groups of about as many layers with pages alike."""
+    """Kinds that need different numbers of blocks, in groups of about the same number of layers, with pages alike."""
     try:
         rest = unified(rest, release)
     except Refused as refused:

@@ -39,7 +39,7 @@ def where_pages_differ(specs: Specs, release: PlannerRelease) -> bool:
 
 @vllm("group_and_unify_kv_cache_specs", "_get_kv_cache_groups_uniform_groups", until="0.28")
 def latent_groups(specs: Specs, release: PlannerRelease) -> tuple[KVCacheGroup, ...]:
-    """One group of the layers without a window, then groups of like windows, cut to about as many layers.
+    """One group of the layers without a window, then groups of like windows, cut to about the same number of layers.
 
     Raises Refused where the layers are not of one type, or pages with a window come in different numbers.
     """
@@ -93,7 +93,7 @@ def least_padding(counts: Sequence[int], least: int) -> int:
 
 
 def _cut(group: UniformTypeSpecs, slots: int, release: PlannerRelease) -> list[tuple[tuple[str, LayerSpec], ...]]:
-    """A group in as many as are needed for `slots` layers of each page, dealt out in turn."""
+    """A group in the number that is needed for `slots` layers of each page, dealt out in turn."""
     by_page: dict[int, list[tuple[str, LayerSpec]]] = defaultdict(list)
     for layer, spec in group.specs:
         by_page[release.page(spec)].append((layer, spec))

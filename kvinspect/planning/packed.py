@@ -54,7 +54,7 @@ def packed_groups(specs: Specs, deployment: Deployment, release: PlannerRelease)
 
 
 def _buckets(specs: Specs, release: PlannerRelease) -> list[Bucket]:
-    """Each layer with the first bucket whose first layer needs as many slots."""
+    """Each layer with the first bucket whose first layer needs the same number of slots."""
     found: list[dict[str, LayerSpec]] = []
     for layer, spec in specs.items():
         home = next((bucket for bucket in found if next(iter(bucket.values())).same_slots(spec, release)), None)

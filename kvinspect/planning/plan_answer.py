@@ -69,7 +69,7 @@ class PlannedGroup(NamedTuple):
 
     @classmethod
     def of(cls, group: KVCacheGroup, block_bytes: int, answer: PlanAnswer) -> PlannedGroup:
-        """A group of an answer, of whose blocks each has so many bytes. Raises Refused."""
+        """A group of an answer, whose blocks have a given size in bytes. Raises Refused."""
         release, named = answer.release, answer.inputs.backends if answer.inputs else {}
         content = sum(group.spec_of(layer).unpadded_bytes(release.unpadded) for layer in group.layer_names)
         return cls(
@@ -123,7 +123,7 @@ class NotModelled(NamedTuple):
 
 
 class Planning(Protocol):
-    """What a cache is planned from, which is written as a document when somebody wants to have one."""
+    """What a cache is planned from, which is written as a document on demand."""
 
     @property
     def value(self) -> Mapping[str, Any]:

@@ -39,7 +39,7 @@ class Point(NamedTuple):
 
 
 def point_of(values: Mapping[str, Any], answer: PlanAnswer, memory: int, how: str) -> Point:
-    """The point of a plan, which had so many bytes for the cache of a worker."""
+    """The point of a plan, which had a number of bytes for the cache of a worker."""
     found = answer.capacity
     cost = found.cost if found else None
     return Point(

@@ -19,7 +19,7 @@ RANKS = ("tensor_parallel_size", "pipeline_parallel_size")
 """Arguments among whose ranks weights are divided."""
 
 PLENTY = Memory(1 << 50, "not asked for: nothing is refused for want of it", exact=False)
-"""Memory where nobody says how much there is, and the answer does not hang on it."""
+"""Memory where no flag says how much there is, and the answer does not depend on it."""
 
 
 class NoMemory(ValueError):

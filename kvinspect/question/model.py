@@ -124,7 +124,7 @@ class ModelPlan(NamedTuple):
 
 
 class Served(NamedTuple):
-    """A model as it is to be served: what the engine is told, on which platform, under whose rules."""
+    """A model as it is to be served: the engine's arguments, on which platform, under whose rules."""
 
     model: Model
     written: Mapping[str, Any]
@@ -184,12 +184,12 @@ class ModelQuestion:
         return self.served.stages(self.memory)
 
     def _asked(self, size: int, layout: str | None) -> Question:
-        """The question about the cache in so many bytes, in a layout where one is required."""
+        """The question about the cache in a number of bytes, in a layout where one is required."""
         served = self.served
         return PlannedCache(ModelPlanning(self.stages, size, served.written, served.transfer, layout), served.rules)
 
     def _at(self, size: int) -> Connected:
-        """The plan with so many bytes, in the layout that a KV connector requires."""
+        """The plan with a number of bytes, in the layout that a KV connector requires."""
         return connected(lambda layout: self._asked(size, layout), self.served.transfer, self.stages[0])
 
     @cached_property
@@ -236,7 +236,7 @@ class ModelQuestion:
 
 @contextmanager
 def spoken(model: Model) -> Iterator[None]:
-    """What nobody knows, or stops the engine before it has layers, as an error of the arguments or of the model."""
+    """What is unknown, or stops the engine before it has layers, as an error of the arguments or of the model."""
     try:
         yield
     except Unknown as unknown:

@@ -1,4 +1,4 @@
-"""The question about a cache that is planned from a model's specs; no document is written before somebody wants it."""
+"""The question about a cache that is planned from a model's specs; its document is written on demand."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kvinspect.question.question import Question, Rules, placed, under
 
 
 class PlannedCache(Question):
-    """What is asked about a model's cache. Raises DocumentError for words of the user's that nobody knows."""
+    """What is asked about a model's cache. Raises DocumentError for unknown words of the user."""
 
     has_cache, is_captured, can_be_planned = False, False, True
 

@@ -48,10 +48,10 @@ class Rules(NamedTuple):
 
 
 class Question:
-    """A document under a release's rules. No answer is worked out twice, nor before somebody asks for it.
+    """A document under a release's rules. No answer is worked out twice, and none before it is asked for.
 
     A planning document is planned, and what else is asked is asked about the cache that its plan makes (`about`).
-    Answers raise DocumentError for what nobody knows, with its place in the document.
+    Answers raise DocumentError for unknown names, with its place in the document.
     """
 
     def __init__(self, document: Document, release: Release, setting: AnswerHeader) -> None:
@@ -89,7 +89,7 @@ class Question:
         return Question(about.document, self.release, about.setting._replace(num_blocks=num_blocks))
 
     def under(self, release: Release) -> Question:
-        """The same document under another release, whose setting is nobody's."""
+        """The same document under another release, without a header of an answer."""
         return Question(self.document, release, self.setting)
 
     @property
@@ -188,7 +188,7 @@ class Question:
 
 @contextmanager
 def placed(document: Document | Callable[[], Document] | None) -> Iterator[None]:
-    """What nobody knows as an error with its place in the document, or at the word that the caller gave.
+    """An unknown name as an error with its place in the document, or at the word that the caller gave.
 
     A document that is first made where something has to be placed comes as the function that makes it.
     """

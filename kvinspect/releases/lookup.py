@@ -57,7 +57,7 @@ def _with_older_runner(version: str) -> Release:
 
 
 def number(version: str) -> str:
-    """A version as vLLM numbers it, whoever answers for it."""
+    """A version as vLLM numbers it, without `+installed`."""
     return version.removesuffix(catalogue.INSTALLED)
 
 
@@ -69,7 +69,7 @@ def other_runner(of: Release) -> Release | None:
 
 
 def known(word: str, path: Path = ()) -> str:
-    """The version that somebody calls `word`: `0.27`, `0.27.1`, `v0.27.1` or `vllm-0.27`.
+    """The version that `word` means: `0.27`, `0.27.1`, `v0.27.1` or `vllm-0.27`.
 
     `installed` is the release of the installed vLLM's number, with `+installed` behind it.
 
@@ -121,7 +121,7 @@ def chosen(argument: str | None, document: str | None) -> tuple[str, str, str]:
 
 
 class AnsweredByAnother(UserWarning):
-    """The installed vLLM, which nobody asked for by name, is of a release that is not known."""
+    """The installed vLLM, which the call does not name, is of a release that is not known."""
 
 
 @cache

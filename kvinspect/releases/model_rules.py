@@ -18,7 +18,7 @@ class ModelRules(NamedTuple):
     quantised_by_flash_attention: tuple[tuple[int, int], ...] = ((3, 9), (4, 10))
     """(FlashAttention version, family of compute capability) that take an fp8 cache."""
     version_by_head: bool = True
-    """Whether FlashAttention's version for an fp8 cache hangs on the head size."""
+    """Whether FlashAttention's version for an fp8 cache depends on the head size."""
     large_head_of_flash_attention_4: int = 256
     """The one head size above 128 that version 4 takes on compute capability 10 and up."""
     yarn_scales: bool = True
@@ -44,7 +44,7 @@ class ModelRules(NamedTuple):
     sampler_copies: float = 4.0
     """Float32 tensors of logits that the sampler holds at the peak of the profiling run."""
     hybrids_cache_prefixes: bool = False
-    """Whether models with state-space layers cache prefixes where nobody says."""
+    """Whether models with state-space layers cache prefixes where none is given."""
     states_cache_all: bool = True
     """Whether states are kept for all blocks, where prefixes are cached, the model can and nobody says."""
     names_rows: bool = False
@@ -82,7 +82,7 @@ class ModelRules(NamedTuple):
     flash_kda_leaves_states: bool = False
     """Whether Kimi K3's layers leave states on the way of a prefill where FlashKDA does it."""
     deepseek_v4_is_fp8: bool = False
-    """Whether DeepSeek V4 has a cache of fp8 where nobody says which; else one has to ask for it."""
+    """Whether DeepSeek V4 has an fp8 cache by default; else `--kv-cache-dtype` has to ask for it."""
     exaone_moe_windows: tuple[str, ...] = ("sliding_windows",)
     """Keys that tell the windows of K-EXAONE's layers, of which the first that is there counts."""
     exaone_moe_draft: str = "mtp_"

@@ -48,7 +48,7 @@ HARMLESS = ("unshared", "agree")
 
 
 class View(NamedTuple):
-    """What of an answer to show: every layer by itself, the reasons of each step."""
+    """Which parts of an answer to show: every layer by itself, the reasons of each step."""
 
     all_layers: bool = False
     explain: bool = False

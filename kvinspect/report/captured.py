@@ -1,4 +1,4 @@
-"""A computed cache beside the captured one, in words."""
+"""The differences between a computed cache and the captured one, in words."""
 
 from __future__ import annotations
 

@@ -156,7 +156,7 @@ def _advice(answer: CGSupportAnswer) -> Iterable[Block]:
 
 
 def table_page(table: BackendTable) -> Page:
-    """The release's backends with what their support hangs on."""
+    """The release's backends with the conditions of their support."""
     title = spans(
         Span(f"vLLM {table.engine}", "strong"), f" on {table.platform}: what attention backends let CUDA graphs do"
     )

@@ -58,7 +58,7 @@ def text(x: float, y: float, words: str, kind: str = "", anchor: str = "") -> st
 
 
 def told(name: str, words: str, *inner: str, kind: str = "cell", **attributes: str | float) -> str:
-    """Return an element that can be reached by keys and says its words to whoever points at it or reads it aloud."""
+    """Return an element that can be reached by keys and says its words under the pointer and to a screen reader."""
     title = element("title", escape(safe(words)))
     return element(name, title, *inner, kind=kind, tabindex=0, role="img", aria_label=words, **attributes)
 

@@ -75,7 +75,7 @@ class AttentionSpec(_Fields, SpecOfLayers):
         return self.states_of(self.block_size)
 
     def states_of(self, tokens: int) -> int:
-        """States that so many tokens of a block store."""
+        """States that a number of tokens of a block store."""
         return int(tokens // self.compress_ratio) if self.compress_ratio > 0 else 1
 
     @property
@@ -117,7 +117,7 @@ class AttentionSpec(_Fields, SpecOfLayers):
         return sum(sizes)
 
     def padded(self, page: int) -> Self:
-        """The spec with its page padded to so many bytes."""
+        """The spec with its page padded to a number of bytes."""
         return self._replace(page_size_padded=page)
 
     def unpadded_bytes(self, unpadded: UnpaddedPage) -> int:

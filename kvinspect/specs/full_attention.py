@@ -21,7 +21,7 @@ class FullAttentionSpec(AttentionSpec):
     keeps_all: ClassVar[bool] = True
 
     def goes_with(self, other: Any, rules: Rules) -> bool:
-        """All kinds that derive from full attention need as many slots."""
+        """All kinds that derive from full attention need the same number of slots."""
         return bool(other.keeps_all)
 
     def request_blocks(self, load: Load) -> int:

@@ -18,5 +18,5 @@ class HiSparseHotSpec(RawPagesSpec):
     aligns_blocks: ClassVar[bool] = True
 
     def request_blocks(self, load: Load) -> int:
-        """As many as are said."""
+        """The number that the spec gives."""
         return self.blocks_per_request

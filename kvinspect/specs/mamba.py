@@ -43,7 +43,7 @@ class MambaSpec(_Fields, SpecOfLayers):
 
     @property
     def storage_block_size(self) -> int:
-        """As of every spec."""
+        """The same as for every spec."""
         return self.block_size
 
     @property
@@ -58,7 +58,7 @@ class MambaSpec(_Fields, SpecOfLayers):
         return dict(self.marks)
 
     def padded(self, page: int) -> Self:
-        """The spec with its page padded to so many bytes."""
+        """The spec with its page padded to a number of bytes."""
         return self._replace(page_size_padded=page)
 
     def unpadded_bytes(self, unpadded: UnpaddedPage) -> int:
@@ -89,7 +89,7 @@ class MambaSpec(_Fields, SpecOfLayers):
 
 @vllm("MambaSpec.is_uniform_with_collection", until="0.28")
 def by_speculation(spec: MambaSpec, rules: Rules) -> Any:
-    """Up to 0.28 states are alike that keep as many speculative blocks, whatever their pages."""
+    """Up to 0.28 states are alike that keep the same number of speculative blocks, whatever their pages."""
     return spec.num_speculative_blocks
 
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Protocol
 
 
 class Load(Protocol):
-    """What the blocks of a request hang on; lengths in tokens."""
+    """What the blocks of a request depend on; lengths in tokens."""
 
     @property
     def max_model_len(self) -> int:

@@ -21,7 +21,7 @@ class _Fields(NamedTuple):
 
 
 class RawPagesSpec(_Fields, SpecOfLayers):
-    """The spec of pages of so many bytes; no layer gets a view of them."""
+    """The spec of pages of a given size in bytes; no layer gets a view of them."""
 
     __slots__ = ()
 

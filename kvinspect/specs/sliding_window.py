@@ -27,7 +27,7 @@ class SlidingWindowSpec(AttentionSpec):
         return bool(other.windowed and other.sliding_window == self.sliding_window)
 
     def retaining(self, tokens: int) -> Self:
-        """The window with so many tokens kept behind it."""
+        """The window with a number of tokens kept behind it."""
         return self._replace(extra_retained_tokens=tokens)
 
     def request_blocks(self, load: Load) -> int:

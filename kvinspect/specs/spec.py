@@ -100,7 +100,7 @@ class Spec:
         return self.states_of(self.block_size)
 
     def states_of(self, tokens: int) -> int:
-        """States that so many tokens of a block store."""
+        """States that a number of tokens of a block store."""
         raise NotImplementedError
 
     def unpadded_bytes(self, unpadded: UnpaddedPage) -> int:
@@ -146,11 +146,11 @@ class SpecOfLayers(Spec):
         return 0
 
     def padded(self, page: int) -> Self:
-        """The spec with its page padded to so many bytes, where it can be."""
+        """The spec with its page padded to a number of bytes, where it can be."""
         return self
 
     def retaining(self, tokens: int) -> Self:
-        """The spec with so many tokens kept behind its window, where it has one."""
+        """The spec with a number of tokens kept behind its window, where it has one."""
         return self
 
     @property
@@ -184,12 +184,12 @@ class SpecOfLayers(Spec):
         return self
 
     def same_slots(self, other: Spec, rules: Rules) -> bool:
-        """Whether another layer needs as many slots as this, a group's first (`is_uniform_with_collection`)."""
+        """Whether another layer needs the same number of slots as a group's first (`is_uniform_with_collection`)."""
         same = self.block_size == other.block_size and self.dcp_sharded == other.dcp_sharded
         return same and self.goes_with(other, rules)
 
     def goes_with(self, other: Any, rules: Rules) -> bool:
-        """Whether a layer with blocks alike is of the type, and keeps as many tokens."""
+        """Whether a layer with blocks alike is of the type, and keeps the same number of tokens."""
         return bool(other.kind == self.kind)
 
     def aligned(self, data: UnpaddedPage) -> Self:
@@ -202,7 +202,7 @@ class SpecOfLayers(Spec):
 
 
 def blocks_of(tokens: int, block_size: int) -> int:
-    """Blocks that hold so many tokens.
+    """Blocks that hold a number of tokens.
 
     >>> blocks_of(17, 16)
     2

@@ -64,13 +64,13 @@ class UniformTypeSpecs(_Fields, Spec):
         return sum(spec.page(unpadded) for _, spec in self.specs)
 
     def request_blocks(self, load: Load) -> int:
-        """As many as the layer that needs most of them."""
+        """The blocks of the layer that needs most."""
         return max(spec.request_blocks(load) for spec in self.each)
 
     def grows(self, load: Load) -> bool:
-        """As its first layer."""
+        """The same as its first layer."""
         return self.first.grows(load)
 
     def shards(self, load: Load) -> int:
-        """As its first layer."""
+        """The same as its first layer."""
         return self.first.shards(load)

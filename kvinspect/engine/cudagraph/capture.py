@@ -67,7 +67,7 @@ def no_decodes(batches: Batches, largest: int, limit: int) -> set[int]:
 
 @vllm("VllmConfig._set_cudagraph_sizes", since="0.29", until="0.30")
 def decodes_of_several_tokens(batches: Batches, largest: int, limit: int) -> set[int]:
-    """Of several tokens a sequence: as many sequences as there would be tokens of one each (0.29, 0.30)."""
+    """Decodes of several tokens a sequence, with the same numbers of sequences as for one token (0.29, 0.30)."""
     if batches.query_len == 1:
         return set()
     most = min(batches.max_num_seqs, limit)
@@ -76,7 +76,7 @@ def decodes_of_several_tokens(batches: Batches, largest: int, limit: int) -> set
 
 @vllm("VllmConfig._set_cudagraph_sizes", since="0.33")
 def decodes_of_all(batches: Batches, largest: int, limit: int) -> set[int]:
-    """As `decodes_of_several_tokens`, and of one token a sequence the widest batch (0.33)."""
+    """Like `decodes_of_several_tokens`, and of one token a sequence the widest batch (0.33)."""
     if batches.query_len > 1:
         return decodes_of_several_tokens(batches, largest, limit)
     return {batches.max_num_seqs} if batches.max_num_seqs <= largest else set()

@@ -24,7 +24,7 @@ from kvinspect.engine.release import EngineRelease
 
 
 def cg_support_document(document: Document, release: EngineRelease, setting: AnswerHeader) -> CGSupportAnswer:
-    """What becomes of a document's CUDA graph mode. Raises Unknown for a name that nobody knows."""
+    """What becomes of a document's CUDA graph mode. Raises Unknown for an unknown name."""
     return cg_support_stages(Stages(document, release), setting)
 
 
@@ -71,7 +71,7 @@ def _captured(release: EngineRelease, decision: Decision, cache: Stages) -> tupl
 
 
 def _open(cache: Stages, decision: Decision) -> Iterator[Open]:
-    """The open facts that a group's answer hangs on, each with what comes out under each of its values."""
+    """The open facts that a group's answer depends on, each with what comes out under each of its values."""
     needed = {key for group in decision.groups for case in group.level.cases for key in case.needs}
     if "capability_family" in needed:
         needed.add("capability")

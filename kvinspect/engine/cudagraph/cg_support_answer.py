@@ -54,7 +54,7 @@ class OpenCase(NamedTuple):
 
 
 class Open(NamedTuple):
-    """A fact that the document leaves open and that a backend's answer hangs on."""
+    """A fact that the document leaves open and that a backend's answer depends on."""
 
     fact: str
     assumed: Any
@@ -62,7 +62,7 @@ class Open(NamedTuple):
 
     @property
     def matters(self) -> bool:
-        """Whether the mode hangs on it."""
+        """Whether the mode depends on it."""
         return len({case.resolution.mode for case in self.cases}) > 1
 
     def to_dict(self) -> dict[str, Any]:

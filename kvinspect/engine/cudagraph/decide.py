@@ -54,7 +54,7 @@ def decide(document: Document, release: EngineRelease) -> tuple[Decision, Stages
 def decide_in(cache: Stages, overrides: Facts | None = None) -> Decision:
     """Decide for a cache, whose groups may have been built; `overrides` are facts that replace the deployment's.
 
-    Raises Refused where the engine does not come as far, Unknown for a name that nobody knows.
+    Raises Refused where the engine does not come as far, Unknown for an unknown name.
     """
     built, document = cache.built, cache.document
     facts = {**deployment_facts(document), **(overrides or {})}

@@ -41,7 +41,7 @@ class Case(NamedTuple):
 
 
 class Level(NamedTuple):
-    """What a backend answers, why, and each answer where it hangs on something open."""
+    """What a backend answers, why, and each answer where it depends on something open."""
 
     support: AttentionCGSupport
     why: str
@@ -83,7 +83,7 @@ def assumed(facts: Facts) -> dict[str, Any]:
 
 
 def level_of(backend: Backend, spec: LayerSpec | None, heads: int | None, facts: Facts, catalogue: Rule) -> Level:
-    """The support of a backend for layers of a spec; `heads` are the model's query heads, None where nobody says."""
+    """The support of a backend for layers of a spec; `heads` are the model's query heads, None where none is given."""
     if spec is not None and spec.chunked:
         why = f"chunked local attention wraps {backend.name}, and the wrapper supports no graphs"
         return Level(AttentionCGSupport.NEVER, why)
@@ -110,7 +110,7 @@ def cases_of(answer: Any, facts: Facts, catalogue: Rule) -> tuple[Case, ...]:
 
 
 def _spec_facts(spec: LayerSpec | None) -> dict[str, Any]:
-    """What of a spec support hangs on from 0.30 on."""
+    """The facts of a spec on which support depends from 0.30 on."""
     if not isinstance(spec, AttentionSpec):
         return {"kv_quant_mode": "NONE", "xqa_head_size": True}
     return {

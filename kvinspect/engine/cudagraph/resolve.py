@@ -18,7 +18,7 @@ PIECEWISE_ADVICE = "ask for PIECEWISE, with compilation mode VLLM_COMPILE"
 
 
 class Request(NamedTuple):
-    """What is asked for, and what the answer hangs on besides the attention backends."""
+    """The requested mode, and what the answer depends on besides the attention backends."""
 
     mode: CUDAGraphMode
     vllm_compile: bool = True

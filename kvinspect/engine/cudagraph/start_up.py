@@ -15,7 +15,7 @@ from kvinspect.provenance import vllm
 
 
 class Configured(NamedTuple):
-    """What of a deployment the configuration looks at."""
+    """The facts of a deployment that the configuration looks at."""
 
     platform: str
     compilation: str | None

@@ -1,4 +1,4 @@
-"""The backends of a release, each with its support and what that hangs on, without any document."""
+"""The backends of a release, each with its support and the conditions of it, without any document."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class BackendRow(NamedTuple):
     cases: tuple[Case, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """The backend as JSON; `support` is null where it hangs on something."""
+        """The backend as JSON; `support` is null where it depends on something."""
         return {
             "backend": self.backend,
             "backend_class": self.backend_class,

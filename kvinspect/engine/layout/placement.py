@@ -61,7 +61,7 @@ def place_by_page(groups: Sequence[KVCacheGroup], space: Space) -> tuple[Tensor,
 
 @vllm("get_kv_cache_config_from_groups", since="0.33")
 def place_by_stride(groups: Sequence[KVCacheGroup], space: Space) -> tuple[Tensor, ...]:
-    """As `place_by_page`, with the alignment that backends ask for (0.33). Raises Refused."""
+    """Like `place_by_page`, with the alignment that backends ask for (0.33). Raises Refused."""
     return place(groups, room_of(space, aligned=True))
 
 
@@ -73,7 +73,7 @@ def bytes_by_page(groups: Sequence[KVCacheGroup], space: Space) -> int:
 
 @vllm("_get_kv_cache_bytes_per_block", since="0.33")
 def bytes_by_stride(groups: Sequence[KVCacheGroup], space: Space) -> int:
-    """As `bytes_by_page`, aligned; a layout that cannot express the pages is refused here (0.33). Raises Refused."""
+    """Like `bytes_by_page`, aligned; a layout that cannot express the pages is refused here (0.33). Raises Refused."""
     room = room_of(space, aligned=True)._replace(num_blocks=1)
     place(groups, room)
     return bytes_per_block(groups, room)

@@ -19,7 +19,7 @@ def reasons(given: Given, built: Built) -> tuple[Reason, ...]:
 
 
 def per_tensor(given: Given, built: Built) -> tuple[Reason, ...]:
-    """Of allocations of their own (0.25 to 0.28)."""
+    """Return the reasons of a cache with one allocation a tensor (0.25 to 0.28)."""
     return (*_layout(given, built), *pages(given, built), *kernel_blocks(given, built), *_placement(given, built))
 
 

@@ -1,4 +1,4 @@
-"""KV001: the file does not parse or validate. What is wrong is found by whoever reads it."""
+"""KV001: the file does not parse or validate. The reader finds what is wrong."""
 
 from kvinspect.linting.rule import ERROR, Rule
 

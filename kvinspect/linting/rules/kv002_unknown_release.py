@@ -1,4 +1,4 @@
-"""KV002: `engine` is a release that the catalogue does not know. Found by whoever picks the release."""
+"""KV002: `engine` is a release that the catalogue does not know. The choice of the release finds it."""
 
 from kvinspect.linting.rule import ERROR, Rule
 

@@ -1,4 +1,4 @@
-"""KV107: a layer on no tensor, on two, or in a group of another spec. Found by whoever reads the document."""
+"""KV107: a layer on no tensor, on two, or in a group of another spec. The reader of the document finds it."""
 
 from kvinspect.linting.rule import ERROR, Rule
 

@@ -105,7 +105,7 @@ class DocumentSubject:
 
     @cached_property
     def misfits(self) -> list[tuple[AttentionGroup, tuple[Misfit, ...]]]:
-        """Attention groups with what of their layers a backend of the release does not take."""
+        """Attention groups with the properties of their layers that a backend of the release does not support."""
         found = []
         model, facts = self.document.model, self.stages.deployment.facts() if self.has_cache else {}
         connected = model.kv_transfer_config.kv_connector is not None

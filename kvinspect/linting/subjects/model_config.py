@@ -45,7 +45,7 @@ class ModelSubject(NamedTuple):
 
 
 class ModelFile(NamedTuple):
-    """What is linted: the file that findings point into, the model, and what the engine is told."""
+    """What is linted: the file that findings point into, the model, and the engine's arguments."""
 
     source: Source
     model: Model

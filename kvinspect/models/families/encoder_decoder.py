@@ -47,7 +47,7 @@ ARCHITECTURES: Mapping[str, Decoder] = {
 
 
 def layers(scope: Scope) -> Iterator[Layer]:
-    """Two attentions a layer, of as many KV heads as heads. A dot leads where vLLM's prefix is empty."""
+    """Two attentions a layer, without grouped queries. A dot leads where vLLM's prefix is empty."""
     way = ARCHITECTURES[scope.cls]
     fields = _described(scope.config, way)
     heads = fields.count(way.heads, way.defaults.get(way.heads))

@@ -49,7 +49,7 @@ def _of_heads(text: Fields) -> bool:
 
 
 def expanded(scope: Scope, name: str, number: int) -> Attention:
-    """Attention over as many keys as queries, each made of the latent vector again."""
+    """Attention without grouped queries, each made of the latent vector again."""
     text = scope.text
     size = text.count("qk_nope_head_dim", 0, least=0) + text.count("qk_rope_head_dim", 0, least=0)
     return Attention(scope.named(name), number, text.heads, text.heads, size)

@@ -1,1 +1,1 @@
-"""Pictures of an allocation: who sees which block where. `scene.py` says what is drawn, a module a format draws it."""
+"""Pictures of an allocation: where each layer sees each block. `scene.py` says what to draw; one module a format."""
