@@ -72,6 +72,9 @@ MAX_SWEEP_POINTS = 100
 MAX_COMMAND_WORDS = 5_000
 """Words of a call, as `vllm serve` would read them."""
 
+MAX_COMMAND_CHARACTERS = 100_000
+"""Characters of a command that is pasted as one text."""
+
 MAX_RANKS = 4_096
 """Ranks of a group; past it a number is taken for a slip."""
 

@@ -1,7 +1,7 @@
 """What a `vllm serve` command and its `--config` file say, as engine arguments by their Python names.
 
-The source is `FlexibleArgumentParser` (0.25 to 0.33): a flag takes dashes or underscores, a dotted one sets a key of a
-JSON flag, `--no-` negates, and a config file's keys are flags that the command's own win over.
+The source is `FlexibleArgumentParser` (0.25 to 0.33): a flag takes dashes or underscores and may be cut short, a dotted
+one sets a key of a JSON flag, `--no-` negates, and a config file's keys are flags that the command's own win over.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from kvinspect.document.limits import MAX_DEPTH
 from kvinspect.document.numbers import human_number
 from kvinspect.document.problem import DocumentError, Problem, nearest, shown
 from kvinspect.document.source import Source
+from kvinspect.models import flag_names
 from kvinspect.models.dotted import Keys, put, warn_of_dots
 from kvinspect.models.given import OBJECTS, SOURCE, json_of
 from kvinspect.releases.data.flags import Flags
@@ -45,7 +46,7 @@ def read_words(words: Sequence[str], flags: Flags) -> Command:
         if word == "--":
             positional += left
             break
-        if not word.startswith("-") or word == "-":
+        if not flag_names.is_flag(word):
             positional.append(word)
             continue
         if word.startswith("-O"):
@@ -67,24 +68,16 @@ def _level(word: str, left: deque[str], flags: Flags) -> str:
 
 
 def _flag(word: str, flags: Flags) -> tuple[str, Mapping[str, Any], str | None]:
-    """(name without dashes, what it takes, the value behind `=`)."""
+    """(name without dashes, what it takes, the value that stands in the same word)."""
     written, equals, given = word.partition("=")
     head, dot, keys = written.partition(".")
-    name = _long(head, flags).lstrip("-").replace("_", "-") + dot + keys
+    found = flag_names.named(head, flags, OURS)
+    name = found.name + dot + keys
     facts = {"takes": "value"} if name in OURS else flags.find(name)
     if facts is None:
-        near = nearest(name.partition(".")[0], [*flags.by_name, *OURS])
-        hint = f"; did you mean --{near}?" if near else ""
-        raise ValueError(f"{written} is no flag of vLLM {flags.release}{hint}")
-    return name, facts, given if equals else None
-
-
-def _long(written: str, flags: Flags) -> str:
-    """The long name of a short flag such as `-tp`."""
-    for name, facts in flags.by_name.items():
-        if written in facts.get("short", ()):
-            return name
-    return written
+        raise ValueError(flag_names.unknown(written, name, flags, OURS))
+    value = given if equals else None
+    return name, facts, value if found.attached is None or dot else f"{found.attached}{equals}{given}".removeprefix("=")
 
 
 def _value(word: str, name: str, facts: Mapping[str, Any], given: str | None, left: deque[str]) -> Any:
@@ -93,11 +86,13 @@ def _value(word: str, name: str, facts: Mapping[str, Any], given: str | None, le
         return not (name.startswith("no-") and facts.get("negates"))
     if facts["takes"] == "list" and given is None and not dotted:
         taken = []
-        while left and not left[0].startswith("-"):
+        while left and not flag_names.is_flag(left[0]):
             taken.append(left.popleft())
         return taken
     if given is None:
-        if not left:
+        if not left or (not dotted and flag_names.is_flag(left[0])):
+            if facts.get("optional"):
+                return None
             raise ValueError(f"{word} lacks its value")
         given = left.popleft()
     return _of_key(name, given) if dotted else _typed(name, facts, given)
@@ -145,7 +140,7 @@ def read_file(source: Source, flags: Flags) -> dict[str, Any]:
         facts = flags.find(name)
         if facts is None and name.replace("_", "-") not in OURS:
             near = nearest(name, flags.by_name)
-            message = f"is no flag of vLLM {flags.release}"
+            message = f"is no flag of vLLM {flags.release}{flag_names.replaced(name, flags)}"
             problems.append(
                 source.place(Problem((key,), message=message, nearest=near, kind="unknown-key", at_key=True))
             )

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import pathlib
-import re
+import warnings
 from collections.abc import Mapping, Sequence
-from itertools import takewhile
 from typing import Any, NamedTuple
 
+from kvinspect.commands.launch import Launch, launch_of, launch_of_text
+from kvinspect.commands.shell_text import EXPANDED
 from kvinspect.document.document import Document
 from kvinspect.document.files import is_file, is_folder
 from kvinspect.document.load import from_source
-from kvinspect.document.problem import DocumentError, Problem
+from kvinspect.document.problem import DocumentError, Problem, shortened
 from kvinspect.document.source import Source, read_source
 from kvinspect.models.command import read_file, read_words
 from kvinspect.models.config import Model, read_model
@@ -45,7 +46,9 @@ class ServeCommand(NamedTuple):
     inside: pathlib.Path | None = None
     """The folder of the file that names the model, None where the call does."""
     env: Mapping[str, str] = {}
-    """Variables that stand before the command."""
+    """Variables that the command sets for the engine."""
+    launch: Launch = Launch(())
+    """The release, the platform and the GPUs that the command names."""
     found: Located = Located()
     """Where the model is."""
 
@@ -70,29 +73,67 @@ class ServeCommand(NamedTuple):
 
 
 def read_command(words: Sequence[str], engine: str | None, like: str | None = None) -> ServeCommand:
-    """The words as `vllm serve` would read them, the words `vllm serve` themselves left out.
+    """The words as `vllm serve` would read them; what stands before them may be any command that starts it.
 
-    Flags win over the file that `--config` names; `like` names the model whose config.json is taken in place of the
-    named one's. Raises ValueError for a flag that the release does not have, NotFound
-    where the model is not there, DocumentError where a file cannot be read.
+    The first word may be a whole command as text. Flags win over the file that `--config` names; `like` names the
+    model whose config.json is taken in place of the named one's; without `engine` the release of a container's image is
+    taken. Raises ValueError for a flag that the release does not have, NotFound where the model is not there,
+    DocumentError where a file cannot be read.
     """
+    launch = _launch(words)
     with placed(None):
-        known = flags.read(Rules.of(engine).release.version)
-    before = list(takewhile(_is_variable, words))
-    env = dict(word.split("=", 1) for word in before)
-    words = words[len(before) :]
-    rest = list(words[2:] if tuple(words[:2]) == ("vllm", "serve") else words)
-    return _read(rest, known, like)._replace(env=env)
+        known = flags.read(Rules.of(engine or launch.release).release.version)
+    for note in launch.notes:
+        warnings.warn(note, stacklevel=2)
+    return _read(launch.words, known, like)._replace(env=_literal(launch.env), launch=launch)
 
 
-def _is_variable(word: str) -> bool:
-    """Whether a word sets a variable, as a shell has it before a command."""
-    return re.match(r"[A-Za-z_][A-Za-z0-9_]{0,99}=", word) is not None
+def _launch(words: Sequence[str]) -> Launch:
+    """What the words start. The first word may be a text that has to be split, with further flags behind it."""
+    text = words[0] if words else ""
+    if len(text.split(maxsplit=1)) < 2 or is_file(text) or is_folder(text):
+        return launch_of(words)
+    found = launch_of_text(text)
+    return found._replace(words=(*found.words, *words[1:]))
+
+
+def _literal(env: Mapping[str, str]) -> dict[str, str]:
+    """The variables whose values are written out; of those that count, the others are noted."""
+    for name in env:
+        if EXPANDED in env[name] and name.startswith("VLLM_"):
+            warnings.warn(f"{name} is left out: its value is that of a shell's variable or command", stacklevel=2)
+    return {name: value for name, value in env.items() if EXPANDED not in value}
+
+
+OF_THE_SERVER = frozenset(
+    "api_key hf_token host port served_model_name chat_template download_dir root_path uds ssl_keyfile ssl_certfile "
+    "ssl_ca_certs tokenizer revision tokenizer_revision code_revision master_addr master_port node_rank "
+    "data_parallel_address data_parallel_rpc_port otlp_traces_endpoint allowed_local_media_path".split()
+)
+"""Arguments on whose values nothing depends here."""
+
+
+def _written_out(words: Sequence[str]) -> list[str]:
+    """The words, those of the server without the mark of what a shell would fill in. Raises ValueError for all others."""
+    found = []
+    for i, word in enumerate(words):
+        if EXPANDED in word:
+            head, equals, _ = word.partition("=")
+            before = words[i - 1] if i and words[i - 1].startswith("-") and "=" not in words[i - 1] else ""
+            flag = head if word.startswith("-") and equals else before
+            if flag.lstrip("-").replace("-", "_") not in OF_THE_SERVER:
+                what = f"{flag} has {{}}" if flag and not word.startswith("-") else "{} stands in the command"
+                shown = shortened(word.replace(EXPANDED, ""), 100)
+                raise ValueError(
+                    f"{what.format(shown)}: no variable and no command of a shell is read, so write the value in its place"
+                )
+        found.append(word.replace(EXPANDED, ""))
+    return found
 
 
 def _read(rest: Sequence[str], known: Flags, like: str | None) -> ServeCommand:
     """The command behind its variables."""
-    command = read_words(rest, known)
+    command = read_words(_written_out(rest), known)
     arguments = dict(command.arguments)
     by_flag = frozenset(arguments)
     file = None
