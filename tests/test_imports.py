@@ -47,6 +47,7 @@ ROOMS = [
     "document",
     "hardware",
     "bundled",
+    "commands",
     "capture",
     "engine.refusal",
     "specs",

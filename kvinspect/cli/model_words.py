@@ -69,7 +69,10 @@ class ModelOptions(NamedTuple):
         from kvinspect.question.memory import Budget
 
         budget = Budget(self.available, self.gpu_memory, self.weights, self._gpus(), self.measured)
-        return ModelCall(read_command(list(words), self.engine, self.like), budget, self)
+        command = read_command(list(words), self.engine, self.like)
+        platform = self.platform or (command.launch.platform if self.gpu is None else None)
+        given = self._replace(engine=self.engine or command.launch.release, platform=platform)
+        return ModelCall(command, budget, given)
 
     def _gpus(self) -> Gpus | None:
         """The GPUs that are named; no other call reads the table of them."""
@@ -111,13 +114,14 @@ class ModelCall:
     """What a call is about: a model under engine arguments, or a planning document."""
 
     def __init__(self, command: ServeCommand, budget: Budget, given: ModelOptions) -> None:
-        from kvinspect.models.deployed import device_of, on_gpus
+        from kvinspect.models.deployed import device_of, in_sight, on_gpus
 
         self.command, self.budget, self.given = command, budget, given
         self.device = device_of(budget.gpus, given.platform, given.capability)
         self.variables = {**command.env, **_variables(given.env)}
         with self.places():
             self.arguments = on_gpus(command.arguments, budget.gpus)
+            in_sight(self.arguments, command.launch.gpus, command.launch.gpus_said)
 
     @cached_property
     def model(self) -> Model:

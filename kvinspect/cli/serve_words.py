@@ -28,9 +28,23 @@ class WithServeWords(Command):
 
 
 def _marked(words: list[str], own: set[str]) -> list[str]:
-    """The words, those marked that begin like a short flag and not like one of `own`."""
+    """The words, those marked that the command's own options shall not take.
+
+    That is what begins like a short flag and not like one of `own`; in a pasted command every flag of a container, and
+    `-q`, which is vLLM's there.
+    """
+    from kvinspect.commands.launch import options_of_others
+
     end = words.index("--") if "--" in words else len(words)
-    return [f"{MARK}{word}" if _is_foreign(word, own) else word for word in words[:end]] + words[end:]
+    others = options_of_others(words[:end])
+    own_there = own - {"q"} if others else own
+    found = []
+    for i, word in enumerate(words[:end]):
+        foreign = (i in others and word[:1] == "-") or _is_foreign(
+            word, own_there if others and i >= others.stop else own
+        )
+        found.append(f"{MARK}{word}" if foreign else word)
+    return found + words[end:]
 
 
 def _is_foreign(word: str, own: set[str]) -> bool:

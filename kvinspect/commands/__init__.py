@@ -1,1 +1,1 @@
-"""A pasted command that starts vLLM: its words, the release, the GPUs and the variables that it names; nothing is run."""
+"""A pasted command that starts vLLM: its words, the release, GPUs and variables that it names. Nothing is run."""

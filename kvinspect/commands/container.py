@@ -7,13 +7,13 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from kvinspect.commands.launch import Launch, name_of
+from kvinspect.commands.launch import Launch, name_of, pair
 from kvinspect.commands.shell_text import EXPANDED
 
-SWITCHES = frozenset(
-    "detach rm interactive tty privileged init read-only no-healthcheck oom-kill-disable publish-all sig-proxy "
-    "disable-content-trust quiet help no-hosts replace rmi tls-verify".split()
-)
+SWITCHES = frozenset((
+    "detach", "rm", "interactive", "tty", "privileged", "init", "read-only", "no-healthcheck", "oom-kill-disable",
+    "publish-all", "sig-proxy", "disable-content-trust", "quiet", "help", "no-hosts", "replace", "rmi", "tls-verify",
+))  # fmt: skip
 """Options of `docker run` and `podman run` that take no value."""
 
 SHORT_SWITCHES = frozenset("ditPqT")
@@ -62,7 +62,9 @@ def in_container(
     if run.last("env-file") is not None:
         notes.append("the variables of --env-file are not read")
     platform = "rocm" if "rocm" in run.image.lower() else None
-    found = Launch(told.words, {**_variables(run), **told.env}, release, platform, told.gpus, told.gpus_said, told.notes)
+    found = Launch(
+        told.words, {**_variables(run), **told.env}, release, platform, told.gpus, told.gpus_said, told.notes
+    )
     if number is not None:
         found = found._replace(gpus=number, gpus_said=said)
     return found.noted(*notes)
@@ -120,7 +122,7 @@ def _starts(words: Sequence[str]) -> bool:
 
 def _variables(run: Run) -> Mapping[str, str]:
     """The variables that are set; one without a value is this machine's, which is not read."""
-    return dict(value.split("=", 1) for name, value in run.options if name == "env" and "=" in value)
+    return dict(pair(value) for name, value in run.options if name == "env" and "=" in value)
 
 
 def _release(image: str) -> str | None:

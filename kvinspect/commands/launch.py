@@ -19,6 +19,9 @@ PREFIXES: Mapping[str, int] = {
 
 _ASSIGNED = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}=", re.ASCII)
 _PYTHON = re.compile(r"python(?:3(?:\.[0-9]{1,2})?)?$")
+_LOOKED_AT = 40
+"""Words that are looked at for a program behind what may stand before it."""
+
 _DEEP = 4
 """Commands inside each other: a container, a shell in it, vllm in that."""
 
@@ -52,6 +55,12 @@ def is_assignment(word: str) -> bool:
     return _ASSIGNED.match(word) is not None
 
 
+def pair(word: str) -> tuple[str, str]:
+    """Name and value of a word that sets a variable."""
+    name, _, value = word.partition("=")
+    return name, value
+
+
 def starts_vllm(words: Sequence[str]) -> bool:
     """Whether words begin with what starts vLLM, or may stand before it."""
     rest = _behind_prefixes(words, {})
@@ -63,9 +72,29 @@ def _is_program(words: Sequence[str]) -> bool:
     name, behind = name_of(words[0]), words[1:2]
     if name == "vllm" or _PYTHON.match(name):
         return len(words) > 1
-    return (name in CONTAINERS and behind in (("run",), ["run"], ("create",), ["create"], ["container"], ("container",))) or (
-        name in SHELLS and any(word.startswith("-") and word.endswith("c") for word in behind)
+    return (
+        name in CONTAINERS and behind in (("run",), ["run"], ("create",), ["create"], ["container"], ("container",))
+    ) or (name in SHELLS and any(word.startswith("-") and word.endswith("c") for word in behind))
+
+
+def options_of_others(words: Sequence[str]) -> range:
+    """Which words of a call belong to what starts vLLM and not to vLLM; empty where nothing starts it.
+
+    >>> options_of_others(["-f", "json", "docker", "run", "--gpus", "all", "vllm/vllm-openai", "--model", "m"])
+    range(2, 7)
+    """
+    start = next(
+        (i for i, word in enumerate(words) if _is_start(word) and starts_vllm(words[i : i + _LOOKED_AT])), None
     )
+    if start is None:
+        return range(0)
+    rest = words[start:]
+    at = next(i for i, word in enumerate(rest) if _is_start(word) and name_of(word) not in PREFIXES)
+    if name_of(rest[at]) in CONTAINERS:
+        from kvinspect.commands.container import image_at
+
+        return range(start, start + at + image_at(rest[at:]) + 1)
+    return range(start, start + at + 1 + (rest[at + 1 : at + 2] == ["-m"]))
 
 
 def launch_of_text(text: str) -> Launch:
@@ -82,12 +111,15 @@ def _of_statements(found: Sequence[Statement], deep: int) -> Launch:
     """The one command that starts vLLM; variables that others set count, the rest is noted."""
     joined = list(_joined(found))
     env: dict[str, str] = {}
+    exported: dict[str, str] = {}
     chosen: list[tuple[int, Statement]] = []
     notes = [note for _, note in joined if note]
     for i, (one, _) in enumerate(joined):
         words = list(one.words[1:] if one.words[0] == "export" else one.words)
         if words and all(is_assignment(word) for word in words):
-            env.update(word.split("=", 1) for word in words)
+            env.update(map(pair, words))
+            if one.words[0] == "export":
+                exported.update(map(pair, words))
         elif starts_vllm(one.words) or (len(joined) == 1):
             chosen.append((i, one))
         elif i and joined[i - 1][0].end in ("|", "|&"):
@@ -96,16 +128,17 @@ def _of_statements(found: Sequence[Statement], deep: int) -> Launch:
             notes.append(f"the command {_short(one.words)} is left out")
     if len(chosen) != 1:
         raise ValueError(
-            "expected one command that starts vLLM (`vllm serve MODEL …`, `python -m vllm.entrypoints.openai.api_server`"
-            f" or `docker run … IMAGE …`), found {len(chosen) or 'none'}"
+            "expected one command that starts vLLM (`vllm serve MODEL …`, "
+            "`python -m vllm.entrypoints.openai.api_server` "
+            f"or `docker run … IMAGE …`), found {len(chosen) or 'none'}"
         )
     number, one = chosen[0]
     if number and joined[number - 1][0].end in ("|", "|&"):
         notes.append("what is piped into vLLM is left out")
     if one.redirected:
         notes.append("the redirection of its output is left out")
-    told = _launch(tuple(_filled(word, env) for word in one.words), deep)
-    return told._replace(env={**env, **told.env}, notes=(*notes, *told.notes))
+    told = _launch(tuple(_filled(word, env) for word in one.words), deep, exported)
+    return told._replace(notes=(*notes, *told.notes))
 
 
 def _joined(found: Sequence[Statement]) -> list[tuple[Statement, str]]:
@@ -114,8 +147,12 @@ def _joined(found: Sequence[Statement]) -> list[tuple[Statement, str]]:
     for one in found:
         if joined and joined[-1][0].end == "\n" and one.words[0].startswith("-"):
             before, note = joined[-1]
-            whole = before._replace(words=before.words + one.words, end=one.end, redirected=before.redirected or one.redirected)
-            note = "lines that begin with a flag are read as part of the command, though no backslash ends the line before"
+            whole = before._replace(
+                words=before.words + one.words, end=one.end, redirected=before.redirected or one.redirected
+            )
+            note = (
+                "lines that begin with a flag are read as part of the command, though no backslash ends the line before"
+            )
             joined[-1] = (whole, note)
         else:
             joined.append((one, ""))
@@ -143,7 +180,7 @@ def _behind_prefixes(words: Sequence[str], env: dict[str, str]) -> tuple[str, ..
     rest = list(words)
     while rest:
         if is_assignment(rest[0]):
-            env.update([rest.pop(0).split("=", 1)])
+            env.update([pair(rest.pop(0))])
             continue
         if name_of(rest[0]) not in PREFIXES:
             break
@@ -162,14 +199,15 @@ def _is_start(word: str) -> bool:
     return name == "vllm" or name in (*CONTAINERS, *SHELLS, *PREFIXES) or _PYTHON.match(name) is not None
 
 
-def _launch(words: tuple[str, ...], deep: int) -> Launch:
+def _launch(words: tuple[str, ...], deep: int, exported: Mapping[str, str] = {}) -> Launch:
     if deep > _DEEP:
         raise ValueError(f"at most {_DEEP} commands inside each other are followed")
-    env: dict[str, str] = {}
+    env = dict(exported)
     rest = _behind_prefixes(words, env) or words
     if rest and _is_program(rest):
         told = _of_program(rest, deep)
-        return _seen({**env, **told.env}, told)
+        around = {} if name_of(rest[0]) in CONTAINERS else env
+        return _seen({**around, **told.env}, told)
     if not env:
         return Launch(words)
     return _seen(env, Launch(tuple(rest) if rest is not words else ()))

@@ -13,7 +13,7 @@ EXPANDED = "\x1a"
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _CONTINUED = re.compile(r"\\[ \t]*(?:#[^\n]*)?(?:\n|\Z)")
-"""A backslash that ends a line; the blanks and the comment that people leave behind it would end the command in a shell."""
+"""A backslash that ends a line, with blanks and a comment behind it, which people leave and a shell does not take."""
 
 _VARIABLE = re.compile(r"\$(?:[A-Za-z_][A-Za-z0-9_]*|[0-9@*#?!$-])")
 _REDIRECTION = re.compile(r"(?:[0-9]*|&)(?:>>|>\||>&|>|<<<|<<-?|<&|<)(?:&?[0-9-](?=\s|$))?")
@@ -41,8 +41,8 @@ def statements(text: str) -> tuple[Statement, ...]:
     if len(text) > MAX_COMMAND_CHARACTERS:
         raise ValueError(f"a command has at most {MAX_COMMAND_CHARACTERS:,} characters, and this one has {len(text):,}")
     text = text.replace("\r\n", "\n").replace("\r", "\n")
-    if found := _CONTROL.search(text):
-        raise ValueError(f"the command has a control character, {found[0]!r}, at character {found.start() + 1}")
+    if bad := _CONTROL.search(text):
+        raise ValueError(f"the command has a control character, {bad[0]!r}, at character {bad.start() + 1}")
     found = tuple(_Reader(text).statements())
     if (count := sum(len(one.words) for one in found)) > MAX_COMMAND_WORDS:
         raise ValueError(f"a command has at most {MAX_COMMAND_WORDS:,} words, and this one has {count:,}")
@@ -69,7 +69,10 @@ class _Reader:
                     yield Statement(tuple(words), end, redirected)
                 words, redirected = [], False
                 continue
+            start = self.at
             words.append(self._word())
+            if self.at == start:
+                raise ValueError(f"the command cannot be read from character {start + 1} on")
         if words:
             yield Statement(tuple(words), "", redirected)
 
@@ -81,7 +84,7 @@ class _Reader:
 
     def _blank(self) -> bool:
         """Pass a blank, a line that goes on, or a comment."""
-        if self.text[self.at] in " \t" or self.text[self.at] == "\N{NO-BREAK SPACE}":
+        if self.text[self.at] != "\n" and self.text[self.at].isspace():
             self.at += 1
             return True
         if self.text[self.at] == "#":
@@ -138,7 +141,8 @@ class _Reader:
         return found
 
     def _double(self) -> str:
-        start, found = self.at, []
+        start = self.at
+        found: list[str] = []
         self.at += 1
         while self.at < len(self.text):
             char = self.text[self.at]

@@ -36,14 +36,20 @@ def on_gpus(arguments: Mapping[str, Any], gpus: Gpus | None) -> Mapping[str, Any
     """
     if gpus is None or not gpus.counted:
         return arguments
-    said = {name: arguments[name] for name in SIZES if arguments.get(name) is not None}
-    if not said:
+    if not any(arguments.get(name) is not None for name in SIZES):
         return {**arguments, "tensor_parallel_size": gpus.number} if gpus.number > 1 else arguments
-    read, needed = engine_arguments(said), 1
+    in_sight(arguments, gpus.number, "--gpu")
+    return arguments
+
+
+def in_sight(arguments: Mapping[str, Any], number: int | None, named_by: str) -> None:
+    """Raises ValueError where the arguments need more GPUs than the `number` that something lets the engine see."""
+    if number is None:
+        return
+    read, needed = engine_arguments({name: arguments[name] for name in SIZES if arguments.get(name) is not None}), 1
     for name in SIZES:
         needed *= getattr(read, name)
-    if needed > gpus.number:
-        have = f"--gpu names {counted(gpus.number, 'GPU')}"
+    if needed > number:
+        have = f"{named_by} names {counted(number, 'GPU')}"
         sizes = ", ".join(f"{name} {getattr(read, name)}" for name in SIZES if getattr(read, name) > 1)
         raise ValueError(f"{have}, and the arguments need {needed:,} ({sizes})")
-    return arguments

@@ -105,16 +105,17 @@ def _literal(env: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in env.items() if EXPANDED not in value}
 
 
-OF_THE_SERVER = frozenset(
-    "api_key hf_token host port served_model_name chat_template download_dir root_path uds ssl_keyfile ssl_certfile "
-    "ssl_ca_certs tokenizer revision tokenizer_revision code_revision master_addr master_port node_rank "
-    "data_parallel_address data_parallel_rpc_port otlp_traces_endpoint allowed_local_media_path".split()
-)
+OF_THE_SERVER = frozenset((
+    "api_key", "hf_token", "host", "port", "served_model_name", "chat_template", "download_dir", "root_path", "uds",
+    "ssl_keyfile", "ssl_certfile", "ssl_ca_certs", "tokenizer", "revision", "tokenizer_revision", "code_revision",
+    "master_addr", "master_port", "node_rank", "data_parallel_address", "data_parallel_rpc_port",
+    "otlp_traces_endpoint", "allowed_local_media_path",
+))  # fmt: skip
 """Arguments on whose values nothing depends here."""
 
 
 def _written_out(words: Sequence[str]) -> list[str]:
-    """The words, those of the server without the mark of what a shell would fill in. Raises ValueError for all others."""
+    """The words without marks; only what the server alone looks at may be left to a shell. Raises ValueError."""
     found = []
     for i, word in enumerate(words):
         if EXPANDED in word:
@@ -125,7 +126,7 @@ def _written_out(words: Sequence[str]) -> list[str]:
                 what = f"{flag} has {{}}" if flag and not word.startswith("-") else "{} stands in the command"
                 shown = shortened(word.replace(EXPANDED, ""), 100)
                 raise ValueError(
-                    f"{what.format(shown)}: no variable and no command of a shell is read, so write the value in its place"
+                    f"{what.format(shown)}: no variable and no command of a shell is read, so write its value"
                 )
         found.append(word.replace(EXPANDED, ""))
     return found

@@ -6,6 +6,7 @@ import pathlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from kvinspect.commands.launch import starts_vllm
 from kvinspect.document.checked import checked
 from kvinspect.document.document import Document
 from kvinspect.document.files import is_file, is_folder
@@ -57,12 +58,14 @@ def names_model(words: Sequence[str]) -> bool:
     A folder with a config.json is a model's, and so is a name that is no file, no folder and no pattern and does not
     end as a document does. What a file is its content tells (`kind_of`).
     """
-    if any(word[:1] == "-" and word != "-" for word in words) or tuple(words[:2]) == ("vllm", "serve"):
+    if any(word[:1] == "-" and word != "-" for word in words) or starts_vllm(words):
         return True
     if len(words) != 1 or words[0] == "-" or is_file(words[0]):
         return False
     if is_folder(words[0]):
         return is_model_folder(words[0])
+    if len(words[0].split(maxsplit=1)) > 1:
+        return True
     return not words[0].lower().endswith((".json", ".yaml", ".yml")) and not any(c in words[0] for c in "*?[")
 
 
