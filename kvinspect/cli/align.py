@@ -40,11 +40,17 @@ def align(
         ),
     ],
     engine: options.Engine = None,
-    device: Annotated[str, typer.Option(help="auto, cuda, cuda:N, cpu, meta or none.")] = "auto",
+    device: Annotated[
+        str,
+        typer.Option(metavar="DEVICE", help="Where torch makes the tensors: auto, cuda, cuda:N, cpu, meta, or none."),
+    ] = "auto",
     verify: Annotated[
-        bool, typer.Option("--verify", help="Write block IDs through each view, read them back.")
+        bool,
+        typer.Option("--verify", help="Prove it by experiment: write block IDs through each view, read them back."),
     ] = False,
-    num_blocks: Annotated[int | None, typer.Option(min=1, help="Blocks, in place of the document's number.")] = None,
+    num_blocks: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="Blocks, in place of the document's number.")
+    ] = None,
     platform: options.Platform = None,
     capability: options.Capability = None,
     available: options.Available = None,

@@ -32,16 +32,20 @@ Files = Annotated[
         help="Documents, folders, - for stdin; a model as plan takes it; none: the backends.",
     ),
 ]
-Matrix = Annotated[bool, typer.Option("--matrix", help="Requested mode × least support → resulting mode.")]
+Matrix = Annotated[
+    bool, typer.Option("--matrix", help="Show which mode results from each requested mode and least support.")
+]
 
 
 def cg_support(
     files: Files = None,
     engine: Engine = None,
-    backend: Annotated[str | None, typer.Option(metavar="NAME", help="Without FILE: this backend alone.")] = None,
+    backend: Annotated[str | None, typer.Option(metavar="NAME", help="Without FILE: show this backend alone.")] = None,
     platform: Annotated[str, typer.Option(metavar="NAME", help="Without a document: cuda, rocm, xpu or cpu.")] = "cuda",
     matrix: Matrix = False,
-    strict: Annotated[bool, typer.Option("--strict", help="End with 1 where another mode comes out.")] = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="End with 1 where another mode results than the requested one.")
+    ] = False,
     how: AnyFormat = Format.table,
     output: Output = None,
     all_layers: AllLayers = False,

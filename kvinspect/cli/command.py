@@ -51,7 +51,16 @@ def _that_take(parameters: list[Any]) -> list[Any]:
     for one in parameters:
         if hasattr(one, "type_descriptor") and "process_value" not in vars(one):
             one.process_value = _taking(one, one.process_value)
+        if one.param_type_name == "argument" and "get_usage_pieces" not in vars(one):
+            _show_as_written(one)
     return parameters
+
+
+def _show_as_written(argument: Any) -> None:
+    """Let help show an argument's metavar alone: it says itself what may be left out and what may come twice."""
+    record = argument.get_help_record
+    argument.get_usage_pieces = lambda ctx: [argument.metavar]
+    argument.get_help_record = lambda ctx: (argument.metavar, record(ctx)[1])
 
 
 def _taking(one: Any, by_typer: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:

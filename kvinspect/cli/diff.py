@@ -20,7 +20,11 @@ Examples:
 Files = Annotated[list[str], typer.Argument(metavar="A [B]", help="One document or two; - for stdin.")]
 Engines = Annotated[
     list[str] | None,
-    typer.Option("--engine", help="vLLM release, e.g. 0.27; twice: one for A, one for B. Wins over the document's."),
+    typer.Option(
+        "--engine",
+        metavar="RELEASE",
+        help="vLLM release, e.g. 0.27; twice: one for A, one for B. Wins over the document's.",
+    ),
 ]
 
 

@@ -62,7 +62,9 @@ class Level(str, Enum):
 
 Words = Annotated[
     list[str] | None,
-    typer.Option(metavar="CODES", help="Rules: KV101, KV1, a name; comma-separated.", autocompletion=codes),
+    typer.Option(
+        metavar="CODES", help="Rules: codes, their beginnings, or names, e.g. KV101,KV3.", autocompletion=codes
+    ),
 ]
 
 
@@ -70,10 +72,14 @@ def lint(
     paths: Annotated[
         list[str] | None, typer.Argument(metavar="[PATH...]", help="Files, folders, patterns, - for stdin.")
     ] = None,
-    engine: Annotated[str | None, typer.Option(metavar="RELEASES", help="One or several, e.g. 0.25,0.28.")] = None,
+    engine: Annotated[
+        str | None, typer.Option(metavar="RELEASES", help="vLLM releases, e.g. 0.25,0.28; wins over the files'.")
+    ] = None,
     select: Words = None,
     ignore: Words = None,
-    fail_on: Annotated[Level | None, typer.Option("--fail-on", help="The least severity that ends with 1.")] = None,
+    fail_on: Annotated[
+        Level | None, typer.Option("--fail-on", help="The least severity that ends with 1; absent: warning.")
+    ] = None,
     how: Annotated[How | None, typer.Option("--format", "-f", help="Absent: github in a workflow, else text.")] = None,
     output: Output = None,
     statistics: Annotated[bool, typer.Option("--statistics", help="Count the findings of each rule.")] = False,
@@ -85,8 +91,10 @@ def lint(
     write_baseline: Annotated[
         str | None, typer.Option("--write-baseline", metavar="FILE", help="Write the findings into a file.")
     ] = None,
-    config: Annotated[str | None, typer.Option(metavar="FILE", help="A kvinspect.toml or pyproject.toml.")] = None,
-    jobs: Annotated[int, typer.Option(min=1, max=256, help="So many processes.")] = 1,
+    config: Annotated[
+        str | None, typer.Option(metavar="FILE", help="A kvinspect.toml or pyproject.toml; absent: the nearest one.")
+    ] = None,
+    jobs: Annotated[int, typer.Option(metavar="N", min=1, max=256, help="Number of processes.")] = 1,
     quiet: Quiet = False,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Say what each file was taken for.")] = False,
     color: Coloured = Color.auto,

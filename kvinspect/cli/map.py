@@ -46,9 +46,11 @@ def draw(
             metavar="FILE | MODEL [VLLM FLAGS...]", help="A document, - for stdin, or a model as plan takes it."
         ),
     ],
-    allocation: Annotated[int | None, typer.Option(min=0, help="Which tensor; absent: the worst one.")] = None,
+    allocation: Annotated[
+        int | None, typer.Option(metavar="N", min=0, help="Which allocation; absent: the worst one.")
+    ] = None,
     layer: Annotated[str | None, typer.Option(metavar="GLOB", help="Only layers that match.")] = None,
-    blocks: Annotated[int, typer.Option(min=1, max=64, help="Blocks shown from the front.")] = 3,
+    blocks: Annotated[int, typer.Option(metavar="N", min=1, max=64, help="Blocks to show, from the first.")] = 3,
     engine: options.Engine = None,
     platform: options.Platform = None,
     capability: options.Capability = None,
@@ -56,7 +58,9 @@ def draw(
     gpu: options.Gpu = None,
     gpu_memory: options.GpuMemory = None,
     weights: options.Weights = None,
-    how: Annotated[Picture | None, typer.Option("--format", "-f", help="Absent: by the ending of --output.")] = None,
+    how: Annotated[
+        Picture | None, typer.Option("--format", "-f", help="Absent: by the ending of --output, else text.")
+    ] = None,
     output: options.Output = None,
     color: options.Coloured = Color.auto,
     debug: options.Debug = False,

@@ -8,24 +8,43 @@ import typer
 
 from kvinspect.cli.output import Color, Format, set_wide
 
-Engine = Annotated[str | None, typer.Option(help="vLLM release, e.g. 0.27; wins over the document's.")]
+Engine = Annotated[
+    str | None, typer.Option(metavar="RELEASE", help="vLLM release, e.g. 0.27; wins over the document's.")
+]
 AnyFormat = Annotated[Format, typer.Option("--format", "-f", help="How to print the answer.")]
-Output = Annotated[str | None, typer.Option("--output", "-o", metavar="FILE", help="Write to a file.")]
-AllLayers = Annotated[bool, typer.Option("--all-layers", help="Do not fold alike layers.")]
+Output = Annotated[str | None, typer.Option("--output", "-o", metavar="FILE", help="Write the answer into a file.")]
+AllLayers = Annotated[bool, typer.Option("--all-layers", help="Show each layer; without it, alike layers are folded.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
-Coloured = Annotated[Color, typer.Option("--color", help="Colour the output.")]
+Coloured = Annotated[Color, typer.Option("--color", help="When to color the output.")]
 Available = Annotated[
-    str | None, typer.Option("--available-kv-cache-memory", metavar="SIZE", help="Of each worker: 12.57GiB.")
+    str | None,
+    typer.Option(
+        "--available-kv-cache-memory", metavar="SIZE", help="Memory of each worker for its cache, e.g. 12.57GiB."
+    ),
 ]
 Gpu = Annotated[
-    str | None, typer.Option("--gpu", metavar="NAME", help="H100, 2xH100, rtx4090, local; `kvinspect gpus` lists them.")
+    str | None,
+    typer.Option("--gpu", metavar="NAME", help="GPU of a model: H100, 2xH100, local; `kvinspect gpus` lists them."),
 ]
-GpuMemory = Annotated[str | None, typer.Option("--gpu-memory", metavar="SIZE", help="Of a GPU, for an estimate.")]
-Weights = Annotated[str | None, typer.Option(metavar="SIZE", help="Of all weights; absent: the folder's.")]
-Platform = Annotated[str | None, typer.Option(metavar="NAME", help="Of a model: cuda, rocm, xpu or cpu.")]
-Capability = Annotated[str | None, typer.Option("--device-capability", metavar="X.Y", help="Of a model: 9.0.")]
+GpuMemory = Annotated[
+    str | None,
+    typer.Option("--gpu-memory", metavar="SIZE", help="Memory of a GPU that --gpu does not know, e.g. 80GiB."),
+]
+Weights = Annotated[
+    str | None,
+    typer.Option(
+        metavar="SIZE", help="Bytes of all weights, e.g. 16.4GB; absent: read in the model's folder, or computed."
+    ),
+]
+Platform = Annotated[
+    str | None, typer.Option(metavar="NAME", help="Platform of a model: cuda, rocm, xpu or cpu; absent: cuda.")
+]
+Capability = Annotated[
+    str | None,
+    typer.Option("--device-capability", metavar="X.Y", help="Compute capability of a model's GPU, e.g. 9.0."),
+]
 Wide = Annotated[
-    bool, typer.Option("--wide", callback=set_wide, help="Set tables as wide as they need, with every column.")
+    bool, typer.Option("--wide", callback=set_wide, help="Make tables as wide as they need, with every column.")
 ]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an internal error.")]
 

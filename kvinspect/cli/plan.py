@@ -91,14 +91,18 @@ def plan(
     sweep: Sweeps = None,
     env: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME=VALUE", help="A variable of vLLM's environment. Repeatable; one's own is not read."),
+        typer.Option(
+            metavar="NAME=VALUE", help="A variable of vLLM's environment. Repeatable; your own environment is not read."
+        ),
     ] = None,
-    strict: Annotated[bool, typer.Option(help="End with 2 where something given is not modelled.")] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="End with 2 where something given is not modeled.")] = False,
     log: Annotated[
         str | None,
         typer.Option(metavar="FILE", help="A start-up log to explain and compare; - for stdin."),
     ] = None,
-    how: Annotated[Kind | None, typer.Option("--format", "-f", help="Absent: by the ending of --output.")] = None,
+    how: Annotated[
+        Kind | None, typer.Option("--format", "-f", help="Absent: by the ending of --output, else a table.")
+    ] = None,
     output: options.Output = None,
     all_layers: options.AllLayers = False,
     quiet: options.Quiet = False,
