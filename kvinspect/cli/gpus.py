@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated
 
 import typer
 
+from kvinspect.cli.listed import Listed
 from kvinspect.cli.options import AnyFormat, Coloured, Debug, Output, Wide
 from kvinspect.cli.output import Color, Format, Report
 
@@ -14,16 +15,6 @@ Examples:
   kvinspect gpus
   kvinspect gpus h100
 """
-
-
-class Listed(NamedTuple):
-    """GPUs, as an answer."""
-
-    gpus: tuple[Any, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return them as JSON writes them."""
-        return {"gpus": [gpu.to_dict() for gpu in self.gpus]}
 
 
 def gpus(
@@ -42,4 +33,4 @@ def gpus(
     found = tuple(
         gpu for gpu in known_gpus() if any(wanted in name.lower().replace(" ", "") for name in (gpu.name, *gpu.aliases))
     )
-    Report([Listed(found)], lambda answer: page(answer.gpus)).emit(how, output, color)
+    Report([Listed("gpus", found)], lambda answer: page(answer.rows)).emit(how, output, color)

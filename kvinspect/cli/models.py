@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated
 
 import typer
 
+from kvinspect.cli.listed import Listed
 from kvinspect.cli.options import AnyFormat, Coloured, Debug, Output
 from kvinspect.cli.output import Color, Format, Report
 
@@ -14,16 +15,6 @@ Examples:
   kvinspect models
   kvinspect models qwen3
 """
-
-
-class Listed(NamedTuple):
-    """Names of models, as an answer."""
-
-    models: tuple[str, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return them as JSON writes them."""
-        return {"models": list(self.models)}
 
 
 def models(
@@ -38,4 +29,4 @@ def models(
     from kvinspect.report.models import page
 
     found = tuple(name for name in bundled_names() if word.lower() in name.lower())
-    Report([Listed(found)], lambda answer: page(answer.models)).emit(how, output, color)
+    Report([Listed("models", found)], lambda answer: page(answer.rows)).emit(how, output, color)

@@ -136,7 +136,7 @@ class _Soundness:
         dims = tuple(sorted({dim for layer in attention if (dim := self.views[layer].block_dim) is not None}))
         decision = self._decision(tensor, outcome, attention, dims)
         before, after = self._found(tensor, self.views), self._found(tensor, self.after)
-        judged = after.known and decision != "refused"
+        provable = after.known and decision != "refused"
         users = {layer: self.group_of[layer].backend.name for layer in tensor.shared_by if layer in self.views}
         found = TensorAnswer(
             id=tensor.id,
@@ -147,9 +147,9 @@ class _Soundness:
             why=alignment.tensor(tensor, decision, users, outcome, self.views, self._page_aligned(tensor)),
             sound_before=before.conflict is None if before.known else None,
             conflict_before=before.conflict,
-            sound=after.conflict is None if judged else None,
-            conflict=after.conflict if judged else None,
-            self_conflict=after.of_itself if judged else None,
+            sound=after.conflict is None if provable else None,
+            conflict=after.conflict if provable else None,
+            self_conflict=after.of_itself if provable else None,
             refusal=outcome.refusal if decision == "refused" else None,
             offset=tensor.offset,
             block_stride=tensor.block_stride,
