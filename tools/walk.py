@@ -1,5 +1,8 @@
 """Count and draw the way of a call through the rooms: `python tools/walk.py [--tree FOLDER] align FILE …`.
 
+`python tools/walk.py --page docs/architecture.md` draws the walks of a page again: a block of text under each call of
+this tool that the page names.
+
 The words are those of a `kvinspect` command. It runs once to warm up, so that imports and what a process keeps do not
 count, and once more under a profiler.
 
@@ -9,8 +12,8 @@ count, and once more under a profiler.
   a function within it) is no call back to its room where another room calls it: that room need not know it.
 
 Rooms are the folders of the package. Those that hold values and texts (`document`, `geometry`, `output`) are asked from
-everywhere and decide nothing: they count as entered, and are not drawn. The number in a drawing is that of the pairs of
-files of which one calls the other.
+everywhere and decide nothing: they count as entered, the crossings are told with and without them, and they are not
+drawn. The number in a drawing is that of the pairs of files of which one calls the other.
 """
 
 from __future__ import annotations
@@ -20,9 +23,12 @@ import contextlib
 import importlib
 import os
 import pathlib
+import re
+import shlex
+import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from itertools import pairwise
 from types import FrameType
 from typing import Any, NamedTuple
@@ -40,8 +46,12 @@ class Walk(NamedTuple):
     @property
     def crossings(self) -> int:
         """How often the room changes on the way."""
-        rooms = [room_of(file) for file in self.files]
-        return sum(one != other for one, other in pairwise(rooms))
+        return changes(room_of(file) for file in self.files)
+
+    @property
+    def between_deciders(self) -> int:
+        """How often the room changes among those that decide something."""
+        return changes(room for file in self.files if (room := room_of(file)) not in VALUES)
 
     @property
     def calls(self) -> Counter[tuple[str, str]]:
@@ -61,9 +71,15 @@ class Walk(NamedTuple):
         return back
 
 
+def changes(rooms: Iterable[str]) -> int:
+    """How often a room follows another."""
+    return sum(one != other for one, other in pairwise(rooms))
+
+
 def room_of(file: str) -> str:
-    """The room of a file of the package, "" of one at its door."""
-    return file.partition("/")[0] if "/" in file else ""
+    """The room of a file of the package: its folder, or itself where it is in none; "" of one at the door."""
+    room = file.partition("/")[0].removesuffix(".py")
+    return "" if room in ("__init__", "__main__") else room
 
 
 def walk(call: Callable[[], Any], package: pathlib.Path) -> Walk:
@@ -121,14 +137,33 @@ def summary(found: Walk) -> str:
     """The counts in one line."""
     rooms = {room_of(file) for file in found.files} - {""}
     back = ", ".join(f"{caller} ─▶ {called}" for caller, called in found.ways_back) or "none"
-    return f"{len(found.files)} files of {len(rooms)} rooms entered, {found.crossings} crossings, ways back: {back}"
+    crossings = f"{found.crossings} crossings, {found.between_deciders} without rooms of values"
+    return f"{len(found.files)} files of {len(rooms)} rooms entered, {crossings}, ways back: {back}"
+
+
+DRAWN = re.compile(r"(`python tools/walk\.py ([^`]+)`.*?```text\n)(.*?)(```)", re.DOTALL)
+"""In a page: a call of this tool, and the next block of text, which holds what it prints."""
+
+
+def drawn_again(page: str) -> str:
+    """A page with its walks as they are today, each from a process of its own."""
+
+    def draw(found: re.Match[str]) -> str:
+        words = [sys.executable, __file__, *shlex.split(found[2])]
+        return found[1] + subprocess.run(words, capture_output=True, text=True, check=True, cwd=ROOT).stdout + found[4]
+
+    return DRAWN.sub(draw, page)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Count and draw the way of a call through the rooms.")
     parser.add_argument("--tree", type=pathlib.Path, default=ROOT, help="another checkout, to compare with")
+    parser.add_argument("--page", type=pathlib.Path, help="a page whose walks are drawn again, in place of a call")
     parser.add_argument("words", nargs=argparse.REMAINDER, help="the words of a kvinspect command")
     asked = parser.parse_args()
+    if asked.page:
+        asked.page.write_text(drawn_again(asked.page.read_text(encoding="utf-8")), encoding="utf-8")
+        return
     sys.path.insert(0, str(asked.tree.resolve()))
     run = importlib.import_module("kvinspect.cli.main").run
     sys.argv = ["kvinspect", *asked.words]

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from kvinspect.document.document import Document
-from kvinspect.specs.kinds import kind_of
 
 NAMING = ("architectures", "runner_type", "is_moe", "is_hybrid", "is_attention_free", "is_diffusion")
 """The keys of `model_config` that say what model it is."""
@@ -43,7 +42,7 @@ def open_keys(document: Document) -> Iterator[str]:
 def state_kind(document: Document) -> str:
     """`hybrid` or `attention_free` as the specs tell it, "" for a cache without state-space layers."""
     specs = [spec for group in document.groups for spec in (*group.layer_specs.values(), group.spec)]
-    kinds = {kind_of(spec) for spec in specs} - {"uniform_type"}
+    kinds = {spec.spec_kind for spec in specs} - {"uniform_type"}
     if "mamba" not in kinds:
         return ""
     return "hybrid" if kinds - {"mamba"} else "attention_free"

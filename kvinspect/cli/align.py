@@ -81,10 +81,11 @@ def align(
     shown = answers if layer is None else [answer.only(layer) for answer in answers]
     if layer is not None and answers and not any(answer.layers for answer in shown):
         raise bad_call(f"no layer matches {layer!r}", "--layer")
+    code = worst([*codes, *(CLEAN if answer.clean else FINDINGS for answer in answers)])
     if output or not quiet:
         view = View(all_layers, explain)
         Report(shown, lambda answer: page(answer, view), many).emit(how, output, color)
-    raise typer.Exit(worst([*codes, *(CLEAN if answer.clean else FINDINGS for answer in answers)]))
+    raise typer.Exit(code)
 
 
 def _answers(words: list[str], given: ModelOptions, how_asked: _HowAsked) -> tuple[list[AlignAnswer], list[int], bool]:

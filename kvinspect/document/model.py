@@ -13,6 +13,7 @@ from kvinspect.document.captured import CapturedEntry
 from kvinspect.document.entry import Entry
 from kvinspect.document.limits import MAX_DIMS
 from kvinspect.document.words import (
+    KIND_OF_WORD,
     Capability,
     CompilationMode,
     CUDAGraphMode,
@@ -109,6 +110,11 @@ class SpecEntry(Entry):
     kv_cache_specs: Annotated[
         dict[Word, SpecEntry] | None, Rule("uniform_type: layer name → its spec; at least one")
     ] = None
+
+    @property
+    def spec_kind(self) -> str:
+        """Its kind, under whichever name it is written."""
+        return KIND_OF_WORD[self.kind or self.type or ""]
 
 
 @dataclass(slots=True, kw_only=True, eq=False, repr=False)

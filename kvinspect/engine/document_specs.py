@@ -12,7 +12,7 @@ from kvinspect.document.problem import Path
 from kvinspect.document.spec_fields import FIELDS, MARKS
 from kvinspect.document.words import SPEC_CLASSES
 from kvinspect.engine.refusal import Refused, Unknown
-from kvinspect.specs.kinds import GroupSpec, LayerSpec, class_of, kind_of
+from kvinspect.specs.kinds import GroupSpec, LayerSpec, class_of
 from kvinspect.specs.mamba import MambaSpec
 from kvinspect.specs.uniform_type import UniformTypeSpecs
 
@@ -21,7 +21,7 @@ def group_spec(group: Group, catalogue: Mapping[str, Any]) -> GroupSpec:
     """The spec of a KV cache group in a release. Raises Refused where the release's classes do not take it."""
     path = (*group.path, "kv_cache_spec")
     entry = group.spec
-    kind = kind_of(entry)
+    kind = entry.spec_kind
     if kind != "uniform_type":
         return _viewed(layer_spec(entry, catalogue, path), path)
     _check_fields(kind, _given(kind, entry), catalogue, path)
@@ -42,7 +42,7 @@ def _viewed(spec: LayerSpec, path: Path) -> LayerSpec:
 
 def layer_spec(entry: SpecEntry, catalogue: Mapping[str, Any], path: Path) -> LayerSpec:
     """The spec of one layer in a release. Raises Refused where the release's class does not take it."""
-    kind = kind_of(entry)
+    kind = entry.spec_kind
     given = _given(kind, entry)
     cls = class_of(kind)
     if cls.latent:

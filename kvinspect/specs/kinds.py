@@ -7,22 +7,16 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from kvinspect.document.model import SpecEntry
-from kvinspect.document.words import KIND_OF_WORD, SPEC_CLASSES
+from kvinspect.document.words import SPEC_CLASSES
 from kvinspect.specs.attention import AttentionSpec
 from kvinspect.specs.layer_spec import LayerSpec, ViewedSpec
 from kvinspect.specs.uniform_type import UniformTypeSpecs
 
-__all__ = ["GroupSpec", "LayerSpec", "Specs", "ViewedSpec", "attention", "class_of", "kind_of", "recast"]
+__all__ = ["GroupSpec", "LayerSpec", "Specs", "ViewedSpec", "attention", "class_of", "recast"]
 
 GroupSpec = LayerSpec | UniformTypeSpecs
 Specs = Mapping[str, LayerSpec]
 """Layer name → its spec, in the engine's order."""
-
-
-def kind_of(entry: SpecEntry) -> str:
-    """Return the kind of a written spec."""
-    return KIND_OF_WORD[entry.kind or entry.type or ""]
 
 
 @cache
