@@ -144,4 +144,4 @@ def test_a_rule_that_no_document_reaches_is_named():
     assert f"  {len(reached)} of " in told
     assert "planning.grouping.pages_for_one_token" in told
     assert "planning.grouping.grouped" not in told
-    assert "planning.latents.always" not in told, "which is a rule of 0.25 alone"
+    assert "planning.latent_windows.always" not in told, "which is a rule of 0.25 alone"
