@@ -125,3 +125,14 @@ def test_what_a_model_refuses_is_refused_from_python_too():
 def test_a_wrong_call_about_a_model_is_said(call, said):
     with pytest.raises(ValueError, match=said):
         call()
+
+
+def test_diff_compares_a_model_under_other_arguments():
+    fp8 = {"kv_cache_dtype": "fp8"}
+    answer = kvinspect.diff(MODEL, other_engine_args=fp8)
+    assert answer.compatible is False
+    assert answer == kvinspect.diff(MODEL, kvinspect.load_model(MODEL), engine_args={}, other_engine_args=fp8)
+    assert kvinspect.diff(MODEL, engine_args=fp8, engines=("0.28", "0.28")).compatible is True
+    assert kvinspect.diff(MODEL, other_engine_args=fp8, memory=8 << 30).changes["num_blocks"] == (3640, 7281)
+    with pytest.raises(ValueError, match="memory is of a model"):
+        kvinspect.diff(DOCUMENT, DOCUMENT, memory=1)

@@ -2,22 +2,41 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import shlex
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kvinspect.cli.exits import CLEAN, FINDINGS, INPUT, bad_call
-from kvinspect.cli.options import AllLayers, AnyFormat, Coloured, Debug, Output, Quiet, Wide
+from kvinspect.cli import options
+from kvinspect.cli.exits import CLEAN, FINDINGS, INPUT, bad_call, say
+from kvinspect.cli.model_words import ModelOptions
 from kvinspect.cli.output import Color, Format, Report
+from kvinspect.cli.serve_words import sides, unmarked
+
+if TYPE_CHECKING:
+    from kvinspect.api.diff import Side
+    from kvinspect.compare.diff_answer import DiffAnswer
+    from kvinspect.document.document import Document
+    from kvinspect.question.model import ModelQuestion
 
 EXAMPLES = """\b
 Examples:
   kvinspect diff configs/llama-3.1-8b.yaml --engine 0.25 --engine 0.26
-  kvinspect diff examples/prefill-tp2.yaml examples/decode-tp4.yaml
-  kvinspect diff examples/prefill-tp2.yaml examples/decode-tp4.yaml --engine 0.28 --format json
+  kvinspect diff examples/prefill-tp2.yaml examples/decode-tp4.yaml --format json
+What changes when a flag is set:
+  kvinspect diff Qwen/Qwen3-8B -- Qwen/Qwen3-8B --kv-cache-dtype fp8
+  kvinspect diff Qwen/Qwen3-8B -tp 2 -- Qwen/Qwen3-8B -tp 4 --gpu H100
 """
 
-Files = Annotated[list[str], typer.Argument(metavar="A [B]", help="One document or two; - for stdin.")]
+Words = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="A [B] | A [VLLM FLAGS...] -- B [VLLM FLAGS...]",
+        help="Documents, - for stdin; models as plan takes them. Options hold for both sides, wherever they stand.",
+    ),
+]
 Engines = Annotated[
     list[str] | None,
     typer.Option(
@@ -29,30 +48,32 @@ Engines = Annotated[
 
 
 def diff(
-    files: Files,
+    words: Words,
     engines: Engines = None,
-    how: AnyFormat = Format.table,
-    output: Output = None,
-    all_layers: AllLayers = False,
-    quiet: Quiet = False,
-    color: Coloured = Color.auto,
-    wide: Wide = False,
-    debug: Debug = False,
+    platform: options.Platform = None,
+    capability: options.Capability = None,
+    available: options.Available = None,
+    gpu: options.Gpu = None,
+    gpu_memory: options.GpuMemory = None,
+    weights: options.Weights = None,
+    how: options.AnyFormat = Format.table,
+    output: options.Output = None,
+    all_layers: options.AllLayers = False,
+    quiet: options.Quiet = False,
+    color: options.Coloured = Color.auto,
+    wide: options.Wide = False,
+    debug: options.Debug = False,
 ) -> None:
     """What changed between two KV caches, and whether the one can read blocks that the other has written.
 
     Ends with 1 where it cannot, 2 where that cannot be judged.
     """
-    from kvinspect.api.diff import diff as compare
     from kvinspect.document.problem import DocumentError
     from kvinspect.report.diff import page
 
-    if len(files) > 2:
-        raise bad_call(f"two documents are compared, not {len(files)}")
-    if files[1:] == ["-"] == files[:1]:
-        raise bad_call("standard input holds one document, not two")
+    given = ModelOptions(None, platform, capability, available, gpu, gpu_memory, weights, needs_memory=False)
     try:
-        answer = compare(*files, engines=engines or ())
+        answer = _answer(sides(unmarked(words)), engines or [], given)
     except DocumentError:
         raise
     except ValueError as error:
@@ -60,3 +81,74 @@ def diff(
     if output or not quiet:
         Report([answer], lambda found: page(found, all_layers)).emit(how, output, color)
     raise typer.Exit({True: CLEAN, False: FINDINGS, None: INPUT}[answer.compatible])
+
+
+def _answer(words: list[list[str]], engines: list[str], given: ModelOptions) -> DiffAnswer:
+    """The answer about what the words of one or both sides name."""
+    from kvinspect.api.diff import compared, engines_of
+    from kvinspect.question.documents import names_model
+
+    alone = len(words) == 1
+    if words == [["-"], ["-"]]:
+        raise bad_call("standard input holds one document, not two")
+    if alone and not engines and names_model(words[0]):
+        raise bad_call("a model is compared with itself: give another behind --, with its flags, or a release")
+    releases = engines_of(engines, alone)
+    of_sides = words * 2 if alone else words
+    first = _document(words[0])
+    documents = (first, first if alone else _document(words[1]))
+    if None not in documents:
+        given.none_of_documents()
+    found: list[Side] = []
+    for name, said, document, engine in zip("AB", of_sides, documents, releases, strict=True):
+        with _named("" if alone else name):
+            found.append(_side(said, document, given._replace(engine=engine)))
+    a, b = (shlex.join(said) if document is None else "" for said, document in zip(of_sides, documents, strict=True))
+    return compared(*found)._replace(words=(a, b))
+
+
+def _document(words: list[str]) -> Document | None:
+    """The document that a side names, None where that is a model."""
+    from kvinspect.document.problem import DocumentError
+    from kvinspect.question.documents import load, names_model
+
+    if names_model(words):
+        return None
+    if len(words) > 1:
+        raise bad_call(f"one document or model on each side of --, not {len(words)}")
+    try:
+        return load(words[0])
+    except DocumentError as error:
+        if error.errors[0].kind != "other" or words == ["-"]:
+            raise
+        return None
+
+
+def _side(words: list[str], document: Document | None, given: ModelOptions) -> Side:
+    """What is asked about one side."""
+    from kvinspect.api.diff import of_document, planned
+
+    def first_worker(asked: ModelQuestion) -> ModelQuestion:
+        workers = len(planned(asked).caches)
+        if workers > 1:
+            say(f"kvinspect: of {shlex.join(words)} this is worker 0 of {workers}")
+        return asked
+
+    return given.about(words, first_worker) if document is None else of_document(document, given.engine)
+
+
+@contextmanager
+def _named(side: str) -> Iterator[None]:
+    """What is wrong with the words of a side, with the name of the side; a file says by itself which it is."""
+    from kvinspect.document.problem import DocumentError
+    from kvinspect.models.given import SOURCE
+
+    try:
+        yield
+    except DocumentError as error:
+        said = f"{SOURCE} of {side}" if side else SOURCE
+        raise DocumentError(
+            one._replace(source=said) if one.source == SOURCE else one for one in error.errors
+        ) from None
+    except typer.BadParameter as error:
+        raise typer.BadParameter(f"{side}: {error.message}" if side else error.message) from None

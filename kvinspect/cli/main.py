@@ -26,7 +26,7 @@ from kvinspect.cli.exits import (
     print_problems,
     say,
 )
-from kvinspect.cli.serve_words import WithServeWords
+from kvinspect.cli.serve_words import WithServeWords, WithTwoSides
 from kvinspect.output import inputs
 from kvinspect.output.streams import NobodyReads, guarded
 from kvinspect.version import __version__
@@ -62,8 +62,8 @@ Are the files of a repository sound?
 All commands: kvinspect --help
 """
 
-OF_MODELS = ("plan", "align", "cg-support", "map")
-"""The commands that take a model with the flags of `vllm serve`."""
+OF_MODELS = dict.fromkeys(("plan", "align", "cg-support", "map"), WithServeWords) | {"diff": WithTwoSides}
+"""The commands that take a model with the flags of `vllm serve`, and how they read them."""
 
 ISSUES = "the project's issue tracker"
 
@@ -95,7 +95,7 @@ def program(words: Sequence[str] = ()) -> typer.Typer:
     app.callback()(_common)
     for name in _needed(words):
         module = import_module(f"kvinspect.cli.{name.replace('-', '_')}")
-        kind = WithServeWords if name in OF_MODELS else Command
+        kind = OF_MODELS.get(name, Command)
         function, summary = COMMANDS[name]
         app.command(name, cls=kind, short_help=summary, epilog=module.EXAMPLES)(getattr(module, function))
     return app

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from kvinspect.cli.command import Command
@@ -17,6 +17,8 @@ class WithServeWords(Command):
     """A command that takes words of `vllm serve` besides its own options; `unmarked` gives them back."""
 
     ignore_unknown_options = True
+    has_sides = False
+    """Whether `--` stands between two sides, and our own options are read behind it as well."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the command's own options, and leave each other flag as it is."""
@@ -24,27 +26,44 @@ class WithServeWords(Command):
             raise bad_call(f"a call has at most {MAX_COMMAND_WORDS:,} words, and this one has {len(args):,}")
         own = {name[1] for one in self.params for name in one.opts if name[:1] == "-" and name[1:2] != "-"}
         own |= {name[1] for name in ctx.help_option_names if name[1:2] != "-"}
-        return super().parse_args(ctx, _marked(args, own))
+        return super().parse_args(ctx, _marked(args, own, self.has_sides))
 
 
-def _marked(words: list[str], own: set[str]) -> list[str]:
-    """The words, those marked that the command's own options shall not take.
+class WithTwoSides(WithServeWords):
+    """A command that takes the words of two calls of `vllm serve`, with `--` between them; see `sides`."""
+
+    has_sides = True
+
+
+def _marked(words: list[str], own: set[str], has_sides: bool) -> list[str]:
+    """The words, those marked that the command's own options shall not take; where `--` is between sides, it as well.
+
+    Else no option is behind `--`.
+    """
+    if "--" not in words:
+        return _of_side(words, own)
+    end = words.index("--")
+    before, behind = _of_side(words[:end], own), words[end + 1 :]
+    return [*before, f"{MARK}--", *_marked(behind, own, True)] if has_sides else [*before, "--", *behind]
+
+
+def _of_side(words: list[str], own: set[str]) -> list[str]:
+    """The words of one call of `vllm serve`, those marked that the command's own options shall not take.
 
     That is what begins like a short flag and not like one of `own`; in a pasted command every flag of a container, and
     `-q`, which is vLLM's there.
     """
     from kvinspect.commands.launch import options_of_others
 
-    end = words.index("--") if "--" in words else len(words)
-    others = options_of_others(words[:end])
+    others = options_of_others(words)
     own_there = own - {"q"} if others else own
     found = []
-    for i, word in enumerate(words[:end]):
+    for i, word in enumerate(words):
         foreign = (i in others and word[:1] == "-") or _is_foreign(
             word, own_there if others and i >= others.stop else own
         )
         found.append(f"{MARK}{word}" if foreign else word)
-    return found + words[end:]
+    return found
 
 
 def _is_foreign(word: str, own: set[str]) -> bool:
@@ -54,3 +73,23 @@ def _is_foreign(word: str, own: set[str]) -> bool:
 def unmarked(words: Iterable[str]) -> list[str]:
     """The words as they were written."""
     return [word.removeprefix(MARK) for word in words]
+
+
+def sides(words: Sequence[str]) -> list[list[str]]:
+    """The words of each side: those before and behind `--`; without it each word is one, or all where one has flags.
+
+    Raises BadParameter where there are more than two, or none of a side.
+    """
+    from kvinspect.question.documents import names_model
+
+    if "--" not in words:
+        found = [list(words)] if names_model(words) else [[word] for word in words]
+    else:
+        between = list(words).index("--")
+        found = [list(words[:between]), list(words[between + 1 :])]
+        if not all(found):
+            raise bad_call(f"there is nothing {'behind' if found[0] else 'before'} --: give a document or a model")
+    if len(found) > 2 or "--" in found[-1]:
+        count = len(found) if len(found) > 2 else words.count("--") + 1
+        raise bad_call(f"two documents are compared, not {count}")
+    return found

@@ -52,6 +52,8 @@ class DiffAnswer(NamedTuple):
     """Layers of one side alone that have the same blocks as one of the other."""
     changes: Changes = Frozen()
     refusals: tuple[Refusal | None, Refusal | None] = (None, None)
+    words: tuple[str, str] = ("", "")
+    """The words of a call that name a model with its flags, empty of a document."""
 
     @property
     def verdict(self) -> str:
@@ -73,6 +75,7 @@ class DiffAnswer(NamedTuple):
             "schema_version": SCHEMA_VERSION,
             "a": self.a.to_dict(),
             "b": self.b.to_dict(),
+            "words": list(self.words),
             "verdict": self.verdict,
             "compatible": self.compatible,
             "refused": [refusal_dict(refusal) if refusal else None for refusal in self.refusals],

@@ -148,9 +148,11 @@ class Served(NamedTuple):
         capability: str | float | None = None,
     ) -> Served:
         """The model with what `--hf-overrides` makes of it. Raises DocumentError for arguments that vLLM lacks."""
+        overridden = model.overridden(argument(given if isinstance(given, Mapping) else {}, "hf_overrides"))
+        # Read before they are frozen, which no value without a bound is.
+        arguments = engine_arguments(given)
         written = frozen(given if isinstance(given, Mapping) else {})
-        overridden = model.overridden(argument(written, "hf_overrides"))
-        return cls(overridden, written, engine_arguments(given), rules(), platform, capability)
+        return cls(overridden, written, arguments, rules(), platform, capability)
 
     def within(self, env: Mapping[str, str]) -> Served:
         """The same with environment variables and a KV connector."""

@@ -65,8 +65,8 @@ def page(answer: DiffAnswer, all_layers: bool = False) -> Page:
     """The page of one answer."""
     blocks: list[Block] = [
         Heading(spans(OUTCOME[answer.compatible], MEANING[answer.compatible])),
-        Paragraph(_side("A", answer.a)),
-        Paragraph(_side("B", answer.b)),
+        Paragraph(_side("A", answer.a, answer.words[0])),
+        Paragraph(_side("B", answer.b, answer.words[1])),
         *_refusals(answer),
     ]
     if answer.changes:
@@ -78,14 +78,16 @@ def page(answer: DiffAnswer, all_layers: bool = False) -> Page:
     return Page((*blocks, *_lost(answer)))
 
 
-def _side(name: str, setting: AnswerHeader) -> Spans:
+def _side(name: str, setting: AnswerHeader, words: str) -> Spans:
     facts = [
         f"vLLM {setting.engine}",
         setting.platform,
         setting.kv_cache_layout or "",
         counted(setting.num_blocks, "block"),
     ]
-    return spans(f"{name}  ", Span(title_of(setting.source), "strong"), " · " + " · ".join(filter(None, facts)))
+    return spans(
+        f"{name}  ", Span(words or title_of(setting.source), "strong"), " · " + " · ".join(filter(None, facts))
+    )
 
 
 def _refusals(answer: DiffAnswer) -> Iterable[Block]:

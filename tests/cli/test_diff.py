@@ -108,3 +108,94 @@ def test_the_page_shows_what_the_program_prints(run):
     assert len(shown) == 2
     for command, text in shown:
         assert run(*command.split()).stdout == text
+
+
+MODEL = "examples/models/qwen3-8b"
+
+
+def both(*words):
+    return [MODEL, "--", MODEL, *words]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (both(), 0),
+        (both("--max-num-seqs", "512"), 0),
+        (both("--kv-cache-dtype", "fp8"), 1),
+        (both("--kv-cache-dtype=fp8", "--gpu", "H100", "--weights", "16GB"), 1),
+        ([MODEL, "-tp", "2", "--", "vllm", "serve", MODEL, "-tp", "2"], 0),
+        ([MODEL, f"{MODEL}/config.json"], 0),
+        ([f"{MODEL}/config.json", "--engine", "0.27", "--engine", "0.28"], 0),
+        ([MODEL, "--kv-cache-dtype", "fp8", "--engine", "0.25"], 1),
+        ([LLAMA, "--", MODEL, "--engine", "0.28"], 1),
+        ([LLAMA, "--", LLAMA], 0),
+    ],
+)
+def test_models_with_flags_are_compared(run, arguments, code):
+    done = run("diff", *arguments)
+    assert (done.returncode, done.stderr) == (code, "")
+
+
+def test_what_a_flag_changes_is_said_of_the_words(run):
+    done = run("diff", MODEL, "--", MODEL, "--kv-cache-dtype", "fp8", "--engine", "0.33", "-f", "json")
+    answer = json.loads(done.stdout)
+    assert answer["words"] == [MODEL, f"{MODEL} --kv-cache-dtype fp8"]
+    assert answer["changes"] == {}
+    assert answer["layers"][0]["changes"]["page_size_bytes"] == {"a": 65536, "b": 32768}
+    assert answer["a"]["num_blocks"] == answer["b"]["num_blocks"] == 1024
+    assert f"{MODEL} --kv-cache-dtype fp8" in run("diff", *both("--kv-cache-dtype", "fp8")).stdout
+
+
+def test_memory_holds_for_both_sides(run):
+    memory = ("--available-kv-cache-memory", "8GiB")
+    answer = json.loads(run("diff", *both("--kv-cache-dtype", "fp8"), *memory, "-f", "json").stdout)
+    assert answer["changes"]["num_blocks"] == {"a": 3640, "b": 7281}
+
+
+def test_a_model_without_memory_has_the_blocks_of_the_other_side(run):
+    answer = json.loads(run("diff", MODEL, "--", "examples/decode-tp4.yaml", "-f", "json").stdout)
+    assert answer["a"]["num_blocks"] == answer["b"]["num_blocks"] == 4096
+
+
+def test_of_a_pipeline_the_first_worker_is_compared(run):
+    done = run("diff", MODEL, "-pp", "2", "--", MODEL, "-q")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == f"kvinspect: of {MODEL} -pp 2 this is worker 0 of 2\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ([MODEL], "a model is compared with itself"),
+        ([MODEL, "--max-num-seqs", "4"], "a model is compared with itself"),
+        ([MODEL, "--"], "there is nothing behind --"),
+        (["--", MODEL], "there is nothing before --"),
+        (["--"], "there is nothing before --"),
+        ([*both(), "--", MODEL], "two documents are compared, not 3"),
+        ([MODEL, "--kv-cache-dtype", "--", MODEL], "A: --kv-cache-dtype lacks its value"),
+        (both("--max-num-seqs", "x"), "<engine arguments> of B: max_num_seqs: expected a whole number"),
+        (both("--hf-overrides", "{"), "<engine arguments> of B: hf_overrides"),
+        (both("--max-num-sequs", "4"), "B: --max-num-sequs is no flag of vLLM 0.33.0; did you mean --max-num-seqs?"),
+        ([MODEL, "--", "nosuch"], "B: there is no file or folder nosuch"),
+        (["nosuch", "--", MODEL], "A: there is no file or folder nosuch"),
+        ([MODEL, "--", "--max-num-seqs", "4"], "B: which model?"),
+        ([LLAMA, "--max-num-seqs", "4", "--", MODEL], "A: a document says by itself"),
+        ([LLAMA, "--", LLAMA, "--gpu", "H100"], "a document says by itself"),
+        ([LLAMA, LLAMA, "--", MODEL], "one document or model on each side of --, not 2"),
+        (both("--gpu", "H1000"), "H1000"),
+        (both("\x1b[31m", "-x"), "B: "),
+        (both("--kv-cache-dtype", "fp8", "--engine", "0.1"), "0.1"),
+    ],
+)
+def test_a_wrong_call_about_models_is_said_with_its_side(run, arguments, said):
+    done = run("diff", *arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert said in " ".join(done.stderr.split())
+    assert "\x1b" not in done.stderr
+
+
+def test_a_model_that_the_engine_refuses_is_not_judged(run):
+    done = run("diff", *both("--available-kv-cache-memory", "1GiB"))
+    assert done.returncode == 2
+    assert "refused" in done.stdout
