@@ -18,7 +18,6 @@ SHORT = {
     "distributed_executor_backend": "parallel_config.distributed_executor_backend",
     "enable_dbo": "parallel_config.enable_dbo",
     "enable_elastic_ep": "parallel_config.enable_elastic_ep",
-    "parallel_drafting": "speculative_config.parallel_drafting",
     "enable_return_routed_experts": "model_config.enable_return_routed_experts",
     "enable_prompt_embeds": "model_config.enable_prompt_embeds",
     "logprobs_mode": "model_config.logprobs_mode",
@@ -29,6 +28,11 @@ WHOLE = {
     "logits_processors": {"model_config.logits_processors": "set"},
     "ec_transfer_config": {"ec_transfer_config": "set"},
     "LoRA": {"lora_config": "set"},
+    "parallel_drafting": {
+        # The engine asks so of every draft that does not draft all its tokens at once by nature.
+        "speculative_config.method": ["eagle", "eagle3", "mtp", "draft_model"],
+        "speculative_config.parallel_drafting": True,
+    },
     "draft with sliding and full layers": {"draft_mixes_windows": True},
     "DFlash2DraftModel": {"draft_is_dflash2": True},
 }

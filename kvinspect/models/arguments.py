@@ -50,6 +50,10 @@ class EngineArguments:
     num_speculative_tokens: int = 0
     speculative_method: str | None = None
     draft_model: str | None = None
+    draft_attention_backend: str | None = None
+    draft_kv_cache_dtype: str | None = None
+    draft_tensor_parallel_size: int | None = None
+    parallel_drafting: bool = False
     num_gpu_blocks_override: int | None = None
     language_model_only: bool = False
     forbidden_modalities: tuple[str, ...] = ()
@@ -70,10 +74,27 @@ class EngineArguments:
         """Whether an environment variable switches something on."""
         return (self.variable(name) or "").strip().lower() in ("1", "true")
 
+    @property
+    def forced_runner(self) -> str | None:
+        """The model runner that the environment names."""
+        name = "VLLM_USE_V2_MODEL_RUNNER"
+        return "v2" if self.is_on(name) else "v1" if self.is_off(name) else None
+
     def is_off(self, name: str) -> bool:
         """Whether an environment variable switches something off."""
         return (self.variable(name) or "").strip().lower() in ("0", "false")
 
+
+DRAFTING = {
+    "num_speculative_tokens": "num_speculative_tokens",
+    "method": "speculative_method",
+    "model": "draft_model",
+    "attention_backend": "draft_attention_backend",
+    "kv_cache_dtype": "draft_kv_cache_dtype",
+    "draft_tensor_parallel_size": "draft_tensor_parallel_size",
+    "parallel_drafting": "parallel_drafting",
+}
+"""Key of `speculative_config` → argument."""
 
 SETTLED = ("kv_connector", "env")
 """What no argument says by itself: the connector, and the environment."""
@@ -82,7 +103,7 @@ SETTLED = ("kv_connector", "env")
 _DEFAULTS = {field.name: field.default for field in fields(EngineArguments) if field.name not in SETTLED}
 _NUMBERS = {name: 1 for name, value in _DEFAULTS.items() if type(value) is int} | {
     "num_speculative_tokens": 0, "block_size": 1, "max_model_len": -1, "max_num_batched_tokens": 1, "max_num_seqs": 1,
-    "flash_attn_version": 2, "mamba_block_size": 1, "num_gpu_blocks_override": 1,
+    "draft_tensor_parallel_size": 1, "flash_attn_version": 2, "mamba_block_size": 1, "num_gpu_blocks_override": 1,
 }  # fmt: skip
 """Arguments that are numbers → the least that makes sense."""
 
@@ -93,6 +114,8 @@ _WORDS = (
     "performance_mode",
     "speculative_method",
     "draft_model",
+    "draft_attention_backend",
+    "draft_kv_cache_dtype",
     *(n for n, v in _DEFAULTS.items() if isinstance(v, str)),
 )
 _CHOICES = {
@@ -176,8 +199,7 @@ def _flattened(named: dict[str, Any]) -> dict[str, Any]:
     """What stands in nested configurations as arguments of their own."""
     speculative, attention = nested.speculative(named), named.get("attention_config")
     if speculative is not None:
-        keys = ("num_speculative_tokens", "speculative_method", "draft_model")
-        for name, key in zip(keys, ("num_speculative_tokens", "method", "model"), strict=True):
+        for key, name in DRAFTING.items():
             if speculative.get(key) is not None:
                 named.setdefault(name, speculative[key])
     if isinstance(attention, Mapping):

@@ -108,6 +108,7 @@ class Chooser:
             has_sink=layer.has_sink and plain,
             use_mm_prefix=setting.shape.is_mm_prefix and plain,
             has_sliding_window=window is not None and plain,
+            use_non_causal=setting.non_causal,
             attn_type=layer.attn_type,
             use_kv_connector=setting.arguments.kv_connector is not None,
         )

@@ -8,11 +8,13 @@ from dataclasses import replace
 
 from kvinspect.models.config import Model, load_model
 from kvinspect.models.draft_tables import BY_ARCHITECTURE, BY_NAME, SHIPPED, SPECULATORS, WITHOUT_LAYERS
+from kvinspect.models.drafting import Drafting, draft_setting, drafting
 from kvinspect.models.fields import Fields
 from kvinspect.models.layers import Layer
 from kvinspect.models.registry import table
 from kvinspect.models.resolve import refusal
 from kvinspect.models.scope import Scope
+from kvinspect.models.setting import ModelSetting
 
 READ = ("eagle", "eagle3", "dflash", "dspark", "draft_model", "mtp")
 """Ways to draft with a model of its own configuration."""
@@ -33,6 +35,16 @@ def draft_layers(scope: Scope) -> Iterator[Layer]:
         yield from _whole(scope, draft)
     elif method in ("eagle", "eagle3", "dflash", "dspark"):
         yield from _reading(scope, draft, method)
+
+
+def settled(scope: Scope) -> tuple[Drafting | None, ModelSetting]:
+    """How the engine drafts, and the setting of the draft's layers: the target's where there are none."""
+    draft = _draft(scope)
+    read = (speculator(draft) or (draft.text, list(draft.architectures))) if draft else None
+    found = drafting(scope, method_of(scope, draft), read)
+    if found is None or not found.has_layers:
+        return found, scope.setting
+    return found, draft_setting(scope.setting, scope.model, read, found)
 
 
 def left_out(scope: Scope) -> str:

@@ -13,7 +13,8 @@ from kvinspect.document.words import SPEC_CLASSES
 from kvinspect.models.backends import Chooser, SelectedBackend
 from kvinspect.models.block_size import Blocks, blocks, window_block_size, window_block_size_within
 from kvinspect.models.config import Model
-from kvinspect.models.drafts import draft_layers, left_out
+from kvinspect.models.drafting import Drafting
+from kvinspect.models.drafts import draft_layers, left_out, settled
 from kvinspect.models.layers import Attention, Bare, Given, Latent, Layer, State
 from kvinspect.models.overrides import overridden
 from kvinspect.models.parallel import Heads, Uneven, heads, stage_layers
@@ -58,6 +59,13 @@ class Specs(NamedTuple):
     """Layers that attend without a cache."""
     left_out: str = ""
     """What of a draft has no layers here."""
+    drafting: Drafting | None = None
+    """How the engine drafts, None where it does not."""
+
+    @property
+    def method(self) -> str:
+        """How the engine drafts, empty where it does not."""
+        return self.drafting.method if self.drafting else ""
 
 
 def make_specs(model: Model, setting: ModelSetting, stage: int = 0) -> Specs:
@@ -67,24 +75,63 @@ def make_specs(model: Model, setting: ModelSetting, stage: int = 0) -> Specs:
     scope = Scope(model, setting, model.config, setting.architecture.name, setting.architecture.cls)
     own = _counted(scope.layers(), model)
     everywhere = _counted(chain(own, draft_layers(scope)), model)
-    drafts = {layer.name for layer in everywhere[len(own) :]} if setting.rules.marks_drafts else set()
+    found, under = settled(scope)
     layers = tuple(_of_stage(everywhere, model, setting, stage))
-    chooser = Chooser(setting)
-    chosen = {layer.name: _choice(layer, chooser, setting) for layer in layers}
-    setting = _in_latent_format(setting, chosen)
-    used = dict.fromkeys(chosen[layer.name].backend for layer in layers if not isinstance(layer, State))
+    choosers = _Choosers.of(setting, under, {layer.name for layer in everywhere[len(own) :]})
+    chosen = {layer.name: _choice(layer, choosers.of_layer(layer)) for layer in layers}
+    choosers = choosers.in_latent_format(chosen)
+    setting = choosers.target.setting
     states = [layer for layer in everywhere if isinstance(layer, State)]
-    sizes = blocks(setting, [chooser.backend(name) for name in used], states)
-    make = _Maker(model, setting, chooser, sizes, bool(states) and all(state.checkpoint for state in states))
+    sizes = blocks(setting, choosers.backends(layers, chosen), states)
+    leave_states = bool(states) and all(state.checkpoint for state in states)
     shared = {
         layer.name: layer.kv_sharing_target
         for layer in layers
         if isinstance(layer, Attention) and layer.kv_sharing_target
     }
     without = tuple(sorted(layer.name for layer in layers if _has_no_cache(layer)))
-    cached = (layer for layer in layers if layer.name not in shared and layer.name not in without)
-    made = (make.cache(layer, chosen[layer.name])._replace(is_draft=layer.name in drafts) for layer in cached)
-    return Specs(setting, sizes, tuple(made), Frozen(shared), without, left_out(scope))
+
+    def made(layer: Layer) -> LayerCache:
+        chooser = choosers.of_layer(layer)
+        make = _Maker(model, chooser.setting, chooser, sizes, leave_states)
+        marked = setting.rules.marks_drafts and layer.name in choosers.drafted
+        return make.cache(layer, chosen[layer.name])._replace(is_draft=marked)
+
+    cached = tuple(made(layer) for layer in layers if layer.name not in shared and layer.name not in without)
+    return Specs(setting, sizes, cached, Frozen(shared), without, left_out(scope), found)
+
+
+class _Choosers(NamedTuple):
+    """Who chooses backends: for the target's layers, and for the draft's, which may have settings of their own."""
+
+    target: Chooser
+    draft: Chooser
+    drafted: frozenset[str]
+    """The layers of the draft."""
+
+    @classmethod
+    def of(cls, setting: ModelSetting, under: ModelSetting, drafted: Iterable[str]) -> _Choosers:
+        """The choosers for both settings, one for both where they are the same."""
+        target = Chooser(setting)
+        return cls(target, target if under is setting else Chooser(under), frozenset(drafted))
+
+    def of_layer(self, layer: Layer) -> Chooser:
+        """The chooser of a layer."""
+        return self.draft if layer.name in self.drafted else self.target
+
+    def backends(self, layers: Iterable[Layer], chosen: Mapping[str, SelectedBackend]) -> list[Backend]:
+        """The backends of layers with attention, each once, the first layer's first."""
+        used = {(chosen[one.name].backend, self.of_layer(one)): None for one in layers if not isinstance(one, State)}
+        return [chooser.backend(name) for name, chooser in used]
+
+    def in_latent_format(self, chosen: Mapping[str, SelectedBackend]) -> _Choosers:
+        """The same under the cache dtype that a sparse MLA backend puts in place, for both where they share it."""
+        shared = self.target.setting.cache_dtype == self.draft.setting.cache_dtype
+        for draft in (False, True):
+            mine = {name: one for name, one in chosen.items() if shared or (name in self.drafted) == draft}
+            chooser = self.draft if draft else self.target
+            chooser.setting = _in_latent_format(chooser.setting, mine)
+        return self
 
 
 def _counted(layers: Iterable[Layer], model: Model) -> tuple[Layer, ...]:
@@ -134,7 +181,8 @@ def layer_cache_dtype(layer: Layer, setting: ModelSetting) -> str:
     return setting.cache_dtype
 
 
-def _choice(layer: Layer, chooser: Chooser, setting: ModelSetting) -> SelectedBackend:
+def _choice(layer: Layer, chooser: Chooser) -> SelectedBackend:
+    setting = chooser.setting
     if isinstance(layer, State):
         return SelectedBackend(
             layer.backend or setting.release.catalogue["backends"][layer.mamba_type]["name"], "the layer's kind"

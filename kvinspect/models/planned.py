@@ -99,6 +99,9 @@ class ModelPlanning(NamedTuple):
             **_written(self.engine_args),
             **_of_environment(setting),
         }
+        drafting = self.stages[0].specs.drafting
+        for key, entry in drafting.said.items() if drafting else ():
+            found[key] = {**found.get(key, {}), **entry}
         if _without_graphs(setting):
             found["compilation_config"] = {**found.get("compilation_config", {}), "cudagraph_mode": "NONE"}
         if self.transfer is not None:
@@ -128,16 +131,12 @@ def _in_runs(specs: Mapping[str, Any]) -> dict[str, Any]:
 
 def _written(engine_args: Mapping[str, Any]) -> dict[str, Any]:
     """The user's arguments that a document has keys for."""
-    compilation, speculative = nested.compilation(engine_args), nested.speculative(engine_args)
+    compilation = nested.compilation(engine_args)
     found: dict[str, Any] = {}
     if compilation is not None:
         found["compilation_config"] = {key: compilation[key] for key in COMPILATION if key in compilation}
     if engine_args.get("enforce_eager") is True:
         found["compilation_config"] = {"mode": "NONE", "cudagraph_mode": "NONE"}
-    if speculative is not None and speculative.get("num_speculative_tokens"):
-        found["speculative_config"] = {
-            key: speculative[key] for key in ("num_speculative_tokens", "method") if key in speculative
-        }
     return found
 
 

@@ -65,6 +65,8 @@ class ModelSetting(NamedTuple):
     default_batched_tokens: int = DEFAULT_BATCHED_TOKENS
     default_seqs: int = DEFAULT_SEQS
     """Of a batch where the arguments say nothing; `vllm serve` takes others."""
+    non_causal: bool = False
+    """Whether layers see tokens behind their own, as those of some drafts."""
 
     @property
     def ranks(self) -> int:

@@ -102,8 +102,8 @@ class SpecsAnswer(NamedTuple):
                 "max_num_batched_tokens": batched,
                 "max_num_seqs": seqs,
                 "max_num_encoder_input_tokens": batched,
-                "max_concurrent_batches": concurrent_batches(setting),
-                "disable_hybrid_kv_cache_manager": hybrid_manager_is_off(setting),
+                "max_concurrent_batches": concurrent_batches(setting, self.specs.method),
+                "disable_hybrid_kv_cache_manager": hybrid_manager_is_off(setting, self.specs.method),
             },
             "cache_config": {"mamba_cache_mode": setting.mamba_cache_mode},
             "parallel_config": {"decode_context_parallel_size": arguments.decode_context_parallel_size},
@@ -199,30 +199,25 @@ SURELY_LARGE = 160
 """GiB from which the device's name does not matter."""
 
 
-def concurrent_batches(setting: ModelSetting) -> int:
-    """Batches that are under way at once (`max_concurrent_batches`)."""
+def concurrent_batches(setting: ModelSetting, method: str) -> int:
+    """Batches that are under way at once (`max_concurrent_batches`); `method` is how the engine drafts, if it does."""
     stages, wanted = setting.arguments.pipeline_parallel_size, setting.arguments.async_scheduling
-    overlap = _overlap(setting) if wanted is None else wanted
+    overlap = _overlap(setting, method) if wanted is None else wanted
     return stages + 1 if overlap else stages
 
 
-def _overlap(setting: ModelSetting) -> bool:
+def _overlap(setting: ModelSetting, method: str) -> bool:
     """Whether a batch is prepared while another runs, where no flag says."""
-    arguments, known = setting.arguments, setting.rules.drafts_overlap
-    method = arguments.speculative_method or arguments.draft_model
-    if setting.architecture.runner == "pooling":
-        return False
-    if method is None or not known or method in known or method.endswith("_mtp"):
-        return True
-    return arguments.speculative_method is None and method not in ("ngram", "[ngram]")
+    known = setting.rules.drafts_overlap
+    return setting.architecture.runner != "pooling" and (not method or not known or method in known)
 
 
-def hybrid_manager_is_off(setting: ModelSetting) -> bool:
+def hybrid_manager_is_off(setting: ModelSetting, method: str) -> bool:
     """Whether all layers are managed alike; chunks of attention need it with a draft that reads hidden states, or where
     a variable says so.
     """
     wanted = setting.arguments.disable_hybrid_kv_cache_manager
-    drafts = setting.arguments.speculative_method in ("eagle", "eagle3", "mtp", "dflash", "dspark")
+    drafts = method in ("eagle", "eagle3", "mtp", "dflash", "dspark")
     drafts = drafts or setting.arguments.is_off("VLLM_ALLOW_CHUNKED_LOCAL_ATTN_WITH_HYBRID_KV_CACHE")
     needed = drafts and setting.shape.attention_chunk_size is not None
     return needed if wanted is None else wanted

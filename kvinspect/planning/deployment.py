@@ -82,4 +82,4 @@ def _deployment(model: DocumentModel) -> Deployment:
 
 def uses_eagle(speculative: SpeculativeEntry) -> bool:
     """Whether drafts come from layers of their own (`SpeculativeConfig.use_eagle`)."""
-    return speculative.use_eagle or speculative.method in ("eagle", "eagle3", "mtp", "dflash")
+    return speculative.use_eagle or speculative.method in ("eagle", "eagle3", "mtp", "dflash", "dspark")

@@ -17,7 +17,6 @@ from kvinspect.document.problem import DocumentError, Problem, nearest
 from kvinspect.engine.refusal import Refusal, Refused, Unknown
 from kvinspect.models.arguments import EngineArguments, argument, engine_arguments
 from kvinspect.models.config import Model
-from kvinspect.models.draft_tables import WITHOUT_LAYERS
 from kvinspect.models.duties import environment, not_modelled
 from kvinspect.models.given import SOURCE
 from kvinspect.models.memory import Memory
@@ -227,10 +226,6 @@ class ModelQuestion:
         left_out = not_modelled(served.written, served.variables, version, self.memory.how != "given")
         drafts = dict.fromkeys(stage.specs.left_out for stage in self.stages if stage.specs.left_out)
         noted = (*(NotModelled("--speculative-config", what, True) for what in drafts), *left_out)
-        arguments = self.stages[0].setting.arguments
-        if arguments.attention_backend and found.plan.setting.model_runner == "v1" and _drafts_with_layers(arguments):
-            what = "that the draft chooses a backend of its own under model runner V1"
-            noted = (*noted, NotModelled("--attention-backend", what))
         plan, band = found.plan._replace(not_modelled=noted), self.memory.band
         ends = (self._at(band.low).plan, self._at(band.high).plan) if band else None
         return ModelPlan(self.stages, self.memory, plan, prefixes=found.prefixes, offloaded=found.offloaded, ends=ends)
@@ -264,9 +259,3 @@ def capability_of(platform: str, given: str | float | None) -> str | None:
         expected = "a compute capability such as 9.0"
         raise DocumentError([Problem(("device_capability",), expected=expected, found=f'"{given}"', source=SOURCE)])
     return text
-
-
-def _drafts_with_layers(arguments: EngineArguments) -> bool:
-    """Whether a draft has layers, which have a backend."""
-    way = arguments.speculative_method or arguments.draft_model or ""
-    return arguments.num_speculative_tokens > 0 and way not in WITHOUT_LAYERS

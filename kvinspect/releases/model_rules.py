@@ -77,6 +77,14 @@ class ModelRules(NamedTuple):
         "eagle", "eagle3", "mtp", "dflash", "dspark", "extract_hidden_states", "ngram_gpu",
     )  # fmt: skip
     """Ways to draft with which batches overlap by default; none for all of them."""
+    drafts_with_a_backend: tuple[str, ...] = ("dflash", "dspark", "eagle", "eagle3", "mtp")
+    """Ways to draft whose loader under runner V2 takes the draft's own backend; V1 always does."""
+    drafts_like_their_target: tuple[str, ...] = ("eagle", "eagle3", "mtp", "draft_model")
+    """Ways to draft that have the target's backend where the draft has none of its own, under runner V2 alone."""
+    drafts_with_a_cache_dtype: tuple[str, ...] = ("dflash", "dspark", "eagle", "eagle3", "mtp")
+    """Ways to draft whose loader under runner V2 takes the draft's own cache dtype; V1 always does."""
+    drafts_are_causal_by: tuple[str, ...] = ("is_causal", "dflash_config", "layer_types")
+    """What tells whether a layer of a draft that looks both ways does not."""
     weigh_ahead: tuple[str, ...] = ()
     """Classes of Mamba 2 that count drafted tokens when pages are aligned, beside those that do in every release."""
     flash_kda_leaves_states: bool = False

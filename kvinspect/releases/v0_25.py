@@ -105,6 +105,8 @@ RELEASE = Release(
     # From a model's configuration to specs.
     models=ModelRules(
         xpu_graphs_are_asked_for=True,
+        drafts_with_a_backend=("dflash", "dspark"),
+        drafts_are_causal_by=("dflash_config",),
         text_alone_is_causal=False,
         latent_alignment=1,
         latent_is_quantised=False,

@@ -33,6 +33,8 @@ RELEASE = _BEFORE.but(
         server_sizes=((160, 16384), (70, 8192)),
         states_cache_all=False,
         short_conv="short_conv",
+        drafts_like_their_target=(*_BEFORE.models.drafts_like_their_target, "dspark"),
+        drafts_are_causal_by=("is_causal", *_BEFORE.models.drafts_are_causal_by),
         drafts_overlap=(*_BEFORE.models.drafts_overlap, "draft_model"),
     ),
 )

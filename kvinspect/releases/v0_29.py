@@ -33,6 +33,7 @@ RELEASE = _BEFORE.but(
     enlarge=unify.by_block_or_padding,
     packs_latents=latent_windows.never,
     models=_BEFORE.models._replace(
+        drafts_like_their_target=_BEFORE.models.drafts_like_their_target[:-1],
         states_hash_by_mode=True,
         short_conv_counts_ahead=True,
         cohere_window_counts_itself=True,

@@ -18,5 +18,10 @@ RELEASE = _BEFORE.but(
     splits_freely=packed.states_and_windows,
     room_for_hidden=grouping.pages_for_one_token,
     log_lines=log_lines.line_with_device,
-    models=_BEFORE.models._replace(yarn_scales=False, window_fills_the_page=True, deepseek_v4_is_fp8=True),
+    models=_BEFORE.models._replace(
+        drafts_with_a_backend=("dflash", "dspark", "eagle", "eagle3", "mtp"),
+        yarn_scales=False,
+        window_fills_the_page=True,
+        deepseek_v4_is_fp8=True,
+    ),
 )

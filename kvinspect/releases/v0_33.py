@@ -26,6 +26,7 @@ RELEASE = _BEFORE.but(
     deployment=deployment.of_resident_states,
     without_hybrid_manager=as_full_attention.promoted_by_sharding,
     models=_BEFORE.models._replace(
+        drafts_with_a_cache_dtype=(*_BEFORE.models.drafts_with_a_cache_dtype, "draft_model"),
         marks_drafts=True,
         xpu_graphs_are_asked_for=False,
         prefix_by_flash_attention=(3, 4),

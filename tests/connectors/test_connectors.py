@@ -180,9 +180,3 @@ def test_what_stops_the_engine_is_a_finding_and_what_nobody_knows_is_not(run):
     assert run(*given, "--block-size", "7").returncode == 1
     assert run(*given, "--attention-backend", "FLASHINFER", "--device-capability", "7.0").returncode == 1
     assert run(*given, "--attention-backend", "FLASHINFR").returncode == 2
-
-
-def test_a_draft_does_not_inherit_the_backend_under_runner_v1():
-    given = {"attention_backend": "TRITON_ATTN", "speculative_config": {"method": "mtp", "num_speculative_tokens": 3}}
-    assert [one.name for one in plan(HYBRID, 4, max_num_seqs=4, **given).plan.not_modelled] == ["--attention-backend"]
-    assert not plan(HYBRID, 4, "0.30", max_num_seqs=4, **given).plan.not_modelled

@@ -32,7 +32,9 @@ def load(config, target):
     if speculative.method in WITHOUT_MODEL:
         return
     before = set(attention_layers(config))
-    if speculative.method == "dflash":
+    if not config.use_v2_model_runner:
+        older(config)
+    elif speculative.method == "dflash":
         built("dflash.utils", lambda home: home.load_dflash_model(target, config))
     elif speculative.method == "dspark":
         built("dspark.utils", lambda home: home.load_dspark_model(target, config))
@@ -46,6 +48,26 @@ def load(config, target):
     for name in set(layers) - before:
         if hasattr(layers[name], "is_draft_layer"):
             layers[name].is_draft_layer = True
+
+
+OLDER = {"dflash": ("dflash", "DFlashProposer"), "draft_model": ("draft_model", "DraftModelProposer")}
+"""Way to draft → where model runner V1 has its class; `EagleProposer` for the others."""
+
+
+def older(config):
+    """A draft as model runner V1 builds it."""
+    module, name = OLDER.get(config.speculative_config.method, ("eagle", "EagleProposer"))
+    cls = getattr(importlib.import_module(f"vllm.v1.spec_decode.{module}"), name)
+    proposer = bare(cls, config)
+    if module == "dflash":
+        from vllm.model_executor.models import qwen3_dflash
+
+        draft = config.speculative_config.draft_model_config.hf_config
+        own = (getattr(draft, "dflash_config", None) or {}).get("causal", False)
+        asks = getattr(qwen3_dflash, "dflash_has_any_non_causal", None)
+        proposer.dflash_causal = not asks(draft) if asks else own
+    home = "draft_model" if module == "draft_model" else "llm_base_proposer"
+    built(f"vllm.v1.spec_decode.{home}", lambda _: proposer._get_model())
 
 
 def gemma4(config, target, before):
