@@ -54,6 +54,7 @@ def test_nested_configurations():
         ({"tensor_parallel_size": 10**9}, "up to 4096"),
         ({"pipeline_parallel_size": 4096}, "up to 256"),
         ({"max_num_seqs": 2**64}, "a number of at most"),
+        ({"num_gpu_blocks_override": 0}, "a whole number from 1 on"),
         ({"hf_overrides": {"a": [float("nan")]}}, "hf_overrides.a.0.: expected a finite number"),
         ({"hf_overrides": {"a": "\ud800"}}, "text in UTF-8"),
         ({"hf_overrides": {"\ud800": 1}}, "text in UTF-8"),
