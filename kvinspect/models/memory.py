@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import re
 from fractions import Fraction
-from math import ceil, nan
+from math import nan
 from typing import Any, NamedTuple
 
 from kvinspect.document.numbers import counted
-from kvinspect.models.weights import Weights
 
-LEFT_OUT = "activations, CUDA graphs, communication buffers and what other processes use are left out"
 DEFAULT_UTILISATION = 0.92
 """`--gpu-memory-utilization`, 0.25 to 0.33."""
 
@@ -104,15 +102,3 @@ def parse_utilisation(value: object) -> float:
     if not 0 < share <= 1:
         raise ValueError(f"gpu_memory_utilization: expected a number above 0 and up to 1, found {value}")
     return share
-
-
-def estimated(gpu: int, utilisation: float, weights: Weights, ranks: int) -> Memory:
-    """What is left of a GPU of `gpu` bytes when its share of the weights is loaded; an upper bound."""
-    requested = ceil(gpu * utilisation)
-    share = ceil(weights.size / ranks)
-    each = f" over {counted(ranks, 'rank')}" if ranks > 1 else ""
-    how = (
-        f"estimated: {utilisation:.2f} of a GPU of {counted(gpu, 'byte', ',')}, "
-        f"less {counted(share, 'byte', ',')} of weights ({weights.source}{each}); {LEFT_OUT}"
-    )
-    return Memory(max(requested - share, 0), how, exact=False, gpu=gpu)

@@ -8,15 +8,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kvinspect.models.arguments import argument, engine_arguments
 from kvinspect.models.config import Model
-from kvinspect.models.memory import DEFAULT_UTILISATION, Memory, estimated, parse_memory, parse_size, parse_utilisation
+from kvinspect.models.memory import DEFAULT_UTILISATION, Memory, parse_memory, parse_size, parse_utilisation
 from kvinspect.models.weights import Weights, weights_of
 from kvinspect.question.question import Rules
 
 if TYPE_CHECKING:
     from kvinspect.hardware.gpus import Gpus
-
-RANKS = ("tensor_parallel_size", "pipeline_parallel_size")
-"""Arguments among whose ranks weights are divided."""
 
 PLENTY = Memory(1 << 50, "not asked for: nothing is refused for want of it", exact=False)
 """Memory where no flag says how much there is, and the answer does not depend on it."""
@@ -61,7 +58,10 @@ class ServedModel(NamedTuple):
 def memory_of(
     budget: Budget, arguments: Mapping[str, Any], folder: pathlib.Path | None, model: ServedModel | None = None
 ) -> Memory:
-    """Bytes for the cache of one worker. Raises NoMemory where nothing says how much, ValueError for no size."""
+    """Bytes for the cache of one worker; without a model nothing is estimated.
+
+    Raises NoMemory where nothing says how much, ValueError for no size.
+    """
     written = arguments.get("kv_cache_memory_bytes")
     exact = None if written is None else parse_size(str(written))
     exact = exact if budget.available is None else parse_memory(budget.available)
@@ -69,7 +69,7 @@ def memory_of(
         return Memory(exact, "given", gpu=budget.size, gpu_name=budget.name)
     if budget.measured is not None:
         return budget.measured._replace(gpu=budget.size, gpu_name=budget.name)
-    if budget.size is not None:
+    if budget.size is not None and model is not None:
         return _estimate(budget, arguments, folder, model)
     if arguments.get("num_gpu_blocks_override") is not None:
         return Memory(0, "not asked for: the number of blocks is given")
@@ -79,26 +79,14 @@ def memory_of(
     )
 
 
-def _estimate(
-    budget: Budget, arguments: Mapping[str, Any], folder: pathlib.Path | None, model: ServedModel | None
-) -> Memory:
-    assert budget.size is not None
+def _estimate(budget: Budget, arguments: Mapping[str, Any], folder: pathlib.Path | None, model: ServedModel) -> Memory:
     if budget.weights is not None:
         weights: Weights | None = Weights(parse_memory(budget.weights), "as given")
     else:
         weights = weights_of(folder) if folder else None
     utilisation = arguments.get("gpu_memory_utilization")
     share = DEFAULT_UTILISATION if utilisation is None else parse_utilisation(utilisation)
-    if model is not None:
-        return _of_model(budget, arguments, model, share, weights)
-    if weights is None:
-        raise NoMemory(
-            "an estimate needs the weights: give --weights and their size (two bytes a parameter of bfloat16, so 16GB "
-            "for 8B), or a folder with safetensors files"
-        )
-    ranks = engine_arguments({name: arguments[name] for name in RANKS if arguments.get(name) is not None})
-    number = ranks.tensor_parallel_size * ranks.pipeline_parallel_size
-    return estimated(budget.size, share, weights, number)._replace(gpu_name=budget.name)
+    return _of_model(budget, arguments, model, share, weights)
 
 
 def _of_model(

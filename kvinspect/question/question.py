@@ -141,6 +141,15 @@ class Question:
         return Question(document, self.release, self.setting._replace(num_blocks=document.num_blocks))
 
     @property
+    def _of_other_workers(self) -> Iterator[Question]:
+        """The questions about the caches of workers that are not like the first, as the stages of a pipeline."""
+        from kvinspect.planning.inspection import of_workers
+        from kvinspect.question.planned import cache_of
+
+        for plan in of_workers(self.plan)[1:]:
+            yield Question(cache_of(plan), self.release, self._of_plan.setting)
+
+    @property
     def about(self) -> Question:
         """The question about the cache: this one, or where a plan has to make the cache first, of what it makes."""
         made = not self.has_cache and self.can_be_planned and self.plan.starts and self.plan.groups
@@ -172,7 +181,7 @@ class Question:
         from kvinspect.engine.cudagraph.cg_support_answer import CGSupportAnswer
 
         if self.about is not self:
-            return self.about.cg_support
+            return self.about.cg_support.beside(one.cg_support for one in self._of_other_workers)
         if self.can_be_planned and self.plan.refusal is not None:
             return CGSupportAnswer(self.setting, requested_mode(self.document), refusal=self.plan.refusal)
         with placed(self.document):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from kvinspect.document.fold import fold_names
 from kvinspect.document.numbers import counted
 from kvinspect.engine.cudagraph.cg_support_answer import CGSupportAnswer, ModeMatrix, Open
 from kvinspect.engine.cudagraph.decide import Decision, GroupLevel
@@ -51,15 +52,23 @@ def page(answer: CGSupportAnswer, all_layers: bool = False) -> Page:
         blocks.append(Paragraph(spans(f"Why: at start-up ({refusal.stage}): {refusal.type}: {refusal.text}.")))
         return Page(tuple(blocks))
     blocks.append(_groups(answer.decision, all_layers))
-    blocks += [*_why(answer.running), *_captured(answer), *_open(answer.open), *_advice(answer)]
+    blocks += [*_why(answer.running), *_captured(answer), *_open(answer.open), *_advice(answer), *_workers(answer)]
     return Page(tuple(blocks))
+
+
+def _workers(answer: CGSupportAnswer) -> Iterable[Block]:
+    """What other workers decide, each with its reason."""
+    for one in answer.workers:
+        names = ", ".join(fold_names(one.layer_names))
+        yield Item("!", spans(f"Another worker, with {names or 'other layers'}, ends otherwise: ", *_verdict(one), "."))
+        yield from _why(one.running)
 
 
 def _verdict(answer: CGSupportAnswer) -> Spans:
     mode, requested = answer.running.mode, f" (requested: {answer.requested_mode.name})"
     if mode is None:
         return spans(Span("✗ Refused", "bad"), requested)
-    if answer.as_requested:
+    if mode is answer.requested_mode:
         return spans(Span(f"✓ {mode.name}", "good"), ", as requested")
     return spans(Span(f"↓ {mode.name}", "changed"), requested)
 

@@ -6,7 +6,7 @@ import struct
 
 import pytest
 
-from kvinspect.models.memory import estimated, parse_memory, parse_size, parse_utilisation
+from kvinspect.models.memory import parse_memory, parse_size, parse_utilisation
 from kvinspect.models.weights import Weights, weights_of
 
 
@@ -88,13 +88,6 @@ def test_files_of_weights_are_read_within_bounds(tmp_path):
     os.mkfifo(tmp_path / "a.safetensors")
     with pytest.raises(ValueError, match=r"a\.safetensors is no safetensors file: not a regular file"):
         weights_of(tmp_path)
-
-
-def test_an_estimate_says_what_it_leaves_out():
-    memory = estimated(80 << 30, 0.9, Weights(16 << 30, "as given"), 2)
-    assert memory.size == (72 << 30) - (8 << 30)
-    assert not memory.exact
-    assert "left out" in memory.how
 
 
 @pytest.mark.parametrize("text", ["80", "1048575"])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from kvinspect.engine.align_answer import SCHEMA_VERSION, AnswerHeader, refusal_dict
@@ -82,6 +82,25 @@ class CGSupportAnswer(NamedTuple):
     captured: Captured | None = None
     open: tuple[Open, ...] = ()
     advice: tuple[Advice, ...] = ()
+    workers: tuple[CGSupportAnswer, ...] = ()
+    """Of the other workers that decide otherwise, one of those alike: each stage of a pipeline decides by itself."""
+
+    def beside(self, others: Iterable[CGSupportAnswer]) -> CGSupportAnswer:
+        """The answer of the first worker, with those of the others."""
+        unlike = {one._decided: one for one in reversed(tuple(others)) if one._decided != self._decided}
+        return self._replace(workers=tuple(reversed(unlike.values())))
+
+    @property
+    def _decided(self) -> tuple[object, ...]:
+        """What comes out, and the support that it comes of."""
+        groups = self.decision.groups if self.decision else ()
+        levels = frozenset((group.backend, group.level.support) for group in groups)
+        return (self.running.mode, self.running.error, self.captured, levels)
+
+    @property
+    def layer_names(self) -> tuple[str, ...]:
+        """The layers that it is about, () where the engine refuses before it has any."""
+        return tuple(layer for group in self.decision.groups for layer in group.layer_names) if self.decision else ()
 
     @property
     def resolution(self) -> Resolution:
@@ -95,13 +114,13 @@ class CGSupportAnswer(NamedTuple):
 
     @property
     def clean(self) -> bool:
-        """Whether the engine refuses nothing."""
-        return self.running.error is None
+        """Whether the engine refuses nothing, on any worker."""
+        return self.running.error is None and all(one.clean for one in self.workers)
 
     @property
     def as_requested(self) -> bool:
-        """Whether the requested mode is the one that runs."""
-        return self.running.mode is self.requested_mode
+        """Whether the requested mode is the one that runs, on every worker."""
+        return self.running.mode is self.requested_mode and all(one.as_requested for one in self.workers)
 
     def to_dict(self) -> dict[str, Any]:
         """The answer as `--format json` prints it."""
@@ -120,6 +139,7 @@ class CGSupportAnswer(NamedTuple):
             "capture_sizes": self.captured.to_dict() if self.captured else None,
             "open": [fact.to_dict() for fact in self.open],
             "advice": [advice.to_dict() for advice in self.advice],
+            **({"workers": [one.to_dict() for one in self.workers]} if self.workers else {}),
         }
 
 
