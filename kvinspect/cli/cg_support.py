@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
-from functools import partial
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from kvinspect.cli.exits import CLEAN, FINDINGS, bad_call, worst
 from kvinspect.cli.files import answers_of, several
-from kvinspect.cli.options import AllLayers, AnyFormat, Coloured, Debug, Engine, Output, Quiet, Wide
+from kvinspect.cli.model_words import ModelOptions
+from kvinspect.cli.options import (
+    AllLayers,
+    AnyFormat,
+    Capability,
+    Coloured,
+    Debug,
+    Engine,
+    Gpu,
+    Output,
+    Quiet,
+    Wide,
+)
 from kvinspect.cli.output import Color, Format, Report
 from kvinspect.cli.serve_words import unmarked
-
-if TYPE_CHECKING:
-    from kvinspect.engine.cudagraph.cg_support_answer import CGSupportAnswer
 
 EXAMPLES = """\b
 Examples:
   kvinspect cg-support configs/llama-4-maverick-tp8.yaml
   kvinspect cg-support examples/models/qwen3-8b --max-num-seqs 512
+  kvinspect cg-support Qwen/Qwen3-8B --gpu H100
   kvinspect cg-support --engine 0.28 --backend FLASHINFER
   kvinspect cg-support --matrix
   kvinspect cg-support configs/ --strict --quiet
@@ -41,7 +50,12 @@ def cg_support(
     files: Files = None,
     engine: Engine = None,
     backend: Annotated[str | None, typer.Option(metavar="NAME", help="Without FILE: show this backend alone.")] = None,
-    platform: Annotated[str, typer.Option(metavar="NAME", help="Without a document: cuda, rocm, xpu or cpu.")] = "cuda",
+    platform: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Of a model or the backends: cuda, rocm, xpu, cpu; absent: cuda."),
+    ] = None,
+    capability: Capability = None,
+    gpu: Gpu = None,
     matrix: Matrix = False,
     strict: Annotated[
         bool, typer.Option("--strict", help="End with 1 where another mode results than the requested one.")
@@ -63,29 +77,32 @@ def cg_support(
     from kvinspect.report import cg_support as report
 
     if not files:
-        shown = _reference(engine, backend, platform, matrix)
+        if capability or gpu:
+            raise bad_call("is of a model, and none is named", "--gpu" if gpu else "--device-capability")
+        shown = _reference(engine, backend, platform or "cuda", matrix)
         shown.emit(how, output, color)
         return
-    words, of_model = unmarked(files), partial(_of_model, engine=engine, platform=platform)
+    words = unmarked(files)
+    options = ModelOptions(engine, platform, capability, gpu=gpu, needs_memory=False)
     if matrix and names_model(words):
         raise bad_call("is of a document, or without FILE of vLLM's defaults", "--matrix")
     if matrix:
-        tables, codes = answers_of(words, "kv_cache_config", lambda found: api.cg_support_matrix(found, engine=engine))
+        tables, codes = answers_of(
+            words,
+            "kv_cache_config",
+            options.of_documents(lambda found, engine: api.cg_support_matrix(found, engine=engine)),
+        )
         Report(tables, report.matrix_page, several(words)).emit(how, output, color)
         raise typer.Exit(worst(codes))
-    answers, codes = answers_of(words, "kv_cache_config", lambda found: api.cg_support(found, engine=engine), of_model)
+    of_document, of_model = (
+        options.of_documents(lambda found, engine: api.cg_support(found, engine=engine)),
+        options.of_models(api.of_model),
+    )
+    answers, codes = answers_of(words, "kv_cache_config", of_document, of_model)
     if output or not quiet:
         Report(answers, lambda answer: report.page(answer, all_layers), several(words)).emit(how, output, color)
     fine = [answer.clean and (answer.as_requested or not strict) for answer in answers]
     raise typer.Exit(worst([*codes, *(CLEAN if good else FINDINGS for good in fine)]))
-
-
-def _of_model(words: list[str], engine: str | None, platform: str) -> CGSupportAnswer:
-    """The answer for a model under flags; no memory has to be said."""
-    from kvinspect.api.cg_support import of_model
-    from kvinspect.cli.model_words import ModelOptions
-
-    return ModelOptions(engine, platform, needs_memory=False).about(words, of_model)
 
 
 def _reference(engine: str | None, backend: str | None, platform: str, matrix: bool) -> Report:

@@ -60,6 +60,28 @@ def test_exit_codes(run):
     assert run("cg-support", "docs/").returncode == 2
 
 
+@pytest.mark.parametrize(
+    ("device", "platform", "capability"),
+    [
+        (["--gpu", "H100"], "cuda", "9.0"),
+        (["--gpu", "2xMI300X"], "rocm", "9.4"),
+        (["--device-capability", "12.0"], "cuda", "12.0"),
+        (["--platform", "rocm"], "rocm", "9.4"),
+    ],
+)
+def test_a_model_is_asked_about_under_a_device(run, device, platform, capability):
+    answer = json.loads(run("cg-support", "Qwen/Qwen3-8B", *device, "--format", "json").stdout)
+    assert (answer["platform"], answer["device_capability"]) == (platform, capability)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["--gpu", "H100"], [LLAMA, "--gpu", "H100"], [LLAMA, "--platform", "rocm"], [LLAMA, "--matrix", "--gpu", "H100"]],
+)
+def test_a_device_is_refused_where_no_model_is_named(run, words):
+    assert run("cg-support", *words).returncode == 2
+
+
 def test_without_a_file_the_backends_are_told(run):
     text = run("cg-support", "--engine", "0.28").stdout
     assert "FLASHINFER_MLA_SPARSE_SM120" in text
@@ -119,7 +141,7 @@ def test_a_model_answers_as_the_document_of_its_plan(run, tmp_path):
     ("words", "said"),
     [
         (["configs/llama-3.1-8b.yaml", "--max-num-seqs", "7"], "says by itself"),
-        ([MODEL, "--max-num-seq", "7"], "did you mean"),
+        ([MODEL, "--max-num-sqs", "7"], "did you mean"),
         (["nosuch"], "there is no file or folder"),
         ([MODEL, "--matrix"], "--matrix"),
         ([MODEL, "--tensor-parallel-size", "3"], "3"),
