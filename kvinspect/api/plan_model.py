@@ -12,6 +12,7 @@ from kvinspect.document.problem import DocumentError
 from kvinspect.models.config import Model, load_model
 from kvinspect.models.memory import Memory
 from kvinspect.planning.plan_answer import NotModelled
+from kvinspect.planning.request_load import RequestShape
 from kvinspect.planning.sweep import Point, SweepAnswer, impossible, point_of
 from kvinspect.planning.sweep_axes import Axis, points
 from kvinspect.question.model import ModelPlan
@@ -29,16 +30,19 @@ def plan_model(
     device_capability: str | None = None,
     engine_args: Mapping[str, Any] | None = None,
     env: Mapping[str, str] | None = None,
+    requests: RequestShape | None = None,
 ) -> ModelPlan:
     """The plan of a model under engine arguments named as vLLM's, with `memory` bytes for the cache of each worker.
 
     `env` is vLLM's environment variables; those of this process are not read. Batches are those that `vllm serve` takes
-    where the arguments do not say; Python's `LLM` takes larger ones.
+    where the arguments do not say; Python's `LLM` takes larger ones. `requests` asks whether requests of a shape fit at
+    once, which is the `load` of the answer.
 
     Raises DocumentError where the config.json or an argument cannot be used, or the architecture is not known.
     """
     given = ModelArguments(engine, engine_args or {}, memory, platform, device_capability, env)
-    return given.about(model, lambda asked: asked.plan)
+    found = given.about(model, lambda asked: asked.plan)
+    return found if requests is None else found.with_requests(requests)
 
 
 def sweep(

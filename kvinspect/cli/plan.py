@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
-from kvinspect.cli import options
+from kvinspect.cli import options, request_options
 from kvinspect.cli.exits import CLEAN, FINDINGS, INPUT, bad_call, say
 from kvinspect.cli.model_words import ModelCall, ModelOptions
 from kvinspect.cli.output import Color, Format, Report, by_ending, write, write_drawing, write_together
@@ -20,6 +20,7 @@ from kvinspect.output.safe import Syntax, safe
 if TYPE_CHECKING:
     from kvinspect.models.memory import Memory
     from kvinspect.planning.plan_answer import NotModelled, PlanAnswer
+    from kvinspect.planning.request_load import RequestShape
     from kvinspect.planning.sweep import SweepAnswer
     from kvinspect.question.model import ModelPlan
 
@@ -103,7 +104,11 @@ def plan(
     how: Annotated[
         Kind | None, typer.Option("--format", "-f", help="Absent: by the ending of --output, else a table.")
     ] = None,
-    output: options.Output = None,
+    file: request_options.File = None,
+    output: request_options.Output = None,
+    requests: request_options.Requests = None,
+    prompt: request_options.Prompt = None,
+    shared_prefix: request_options.SharedPrefix = None,
     all_layers: options.AllLayers = False,
     quiet: options.Quiet = False,
     color: options.Coloured = Color.auto,
@@ -117,15 +122,19 @@ def plan(
     """
     from kvinspect.document.problem import DocumentError
 
-    show = _Show(how or by_ending(output, ENDINGS, Kind.table), output, all_layers, quiet, color, strict)
+    file, tokens = request_options.file_of(file, output, prompt)
+    shape = request_options.shape_of(requests, prompt, tokens, shared_prefix)
+    show = _Show(how or by_ending(file, ENDINGS, Kind.table), file, all_layers, quiet, color, strict)
     device, memory = (platform, capability), (available, gpus, gpu, weights)
     try:
         given = ModelOptions(engine, *device, *memory, like, _measured(calibrate), env or ())
+        if shape is not None and (sweep or log is not None):
+            raise bad_call("requests are asked of one plan, without --sweep and --log", "--requests")
         if log is not None:
             code = _logged(log, unmarked(words or ()), given, sweep, show)
         else:
             call = _call(unmarked(words or ()), given)
-            code = _swept(call, sweep, show) if sweep else _planned(call, show)
+            code = _swept(call, sweep, show) if sweep else _planned(call, show, shape)
     except DocumentError:
         raise
     except ValueError as error:
@@ -167,11 +176,14 @@ def _call(words: Sequence[str], given: ModelOptions) -> ModelCall:
     return call
 
 
-def _planned(call: ModelCall, show: _Show) -> int:
+def _planned(call: ModelCall, show: _Show, shape: RequestShape | None) -> int:
     from kvinspect.question.model import spoken
 
     if call.command.document is not None:
         from kvinspect.api import plan as documents
+
+        if shape is not None:
+            raise bad_call("requests are asked of a model, and this is a planning document", "--requests")
 
         answer = documents.plan(call.command.document, engine=call.given.engine)
         _print(answer, None, show)
@@ -179,8 +191,10 @@ def _planned(call: ModelCall, show: _Show) -> int:
     with call.places(), spoken(call.model):
         found = call.question().plan
     found = found._replace(source=call.command.found.source)
+    found = found if shape is None else found.with_requests(shape)
     _print(found.plan, found, show)
-    return show.code(found.clean, found.plan.not_modelled)
+    fits = found.load is None or found.load.verdict != "does not fit"
+    return show.code(found.clean and fits, found.plan.not_modelled)
 
 
 def _print(answer: PlanAnswer, model: ModelPlan | None, show: _Show) -> None:
@@ -194,7 +208,8 @@ def _print(answer: PlanAnswer, model: ModelPlan | None, show: _Show) -> None:
         raise bad_call("a picture needs something to vary: --sweep max_model_len=8k..1M", "--format")
     if show.output or not show.quiet:
         origin = model.origin if model else None
-        shown = Report([model or answer], lambda _: report.page(answer, show.all_layers, origin))
+        load = model.load if model else None
+        shown = Report([model or answer], lambda _: report.page(answer, show.all_layers, origin, load))
         shown.emit(Format(show.kind.value), show.output, show.color)
         _wrote(show.output, "refused" if answer.refusal else counted(answer.num_blocks or 0, "block", ","), show)
 

@@ -25,6 +25,7 @@ from kvinspect.models.specs_answer import SpecsAnswer, as_served, scheduler_defa
 from kvinspect.models.stages import stage_of
 from kvinspect.planning.plan_answer import BackendChoice, ModelOrigin, NotModelled, PlanAnswer
 from kvinspect.planning.prefixes import PrefixBlocks
+from kvinspect.planning.request_load import RequestAnswer, RequestShape, load_of
 from kvinspect.question.connected import Connected, connected
 from kvinspect.question.planned_cache import PlannedCache
 from kvinspect.question.question import Question, Rules
@@ -45,6 +46,15 @@ class ModelPlan(NamedTuple):
     """What the memory of the host holds, None where nothing is offloaded."""
     ends: tuple[PlanAnswer, PlanAnswer] | None = None
     """The plans at both ends of an estimate's band."""
+    load: RequestAnswer | None = None
+    """What the requests that are asked about take of the cache."""
+
+    def with_requests(self, shape: RequestShape) -> ModelPlan:
+        """The same with whether requests of a shape fit at once. Raises ValueError for a shape that is none."""
+        shape.checked()
+        seqs = scheduler_defaults(self.stages[0].setting)[1]
+        loads = [load_of(plan, shape, self.prefixes, seqs) for plan in (self.plan, *(self.ends or ()))]
+        return self._replace(load=RequestAnswer(loads[0], (loads[1], loads[2]) if self.ends else None))
 
     @property
     def fit(self) -> str:
@@ -119,6 +129,8 @@ class ModelPlan(NamedTuple):
         source = {"model_source": self.source} if self.source else {}
         if self.fit:
             source.update(fit=self.fit)
+        if self.load is not None:
+            more["requests"] = self.load.to_dict()
         return {**self.plan.to_dict(), **source, **more, "memory": self.memory.to_dict(), "stages": found}
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from kvinspect.document.numbers import counted
 from kvinspect.planning.plan_answer import Capacity, ModelOrigin, PlanAnswer, PlannedGroup
+from kvinspect.planning.request_load import RequestAnswer
 from kvinspect.report.fold import fold_indices, human_bytes, title_of
 from kvinspect.report.layer_names import folded
 from kvinspect.report.page import (
@@ -39,9 +40,15 @@ COLUMNS = columns(
 """Tokens of a block, bytes of a layer's page, bytes of a block that the group leaves empty, blocks a request holds."""
 
 
-def page(answer: PlanAnswer, all_layers: bool = False, origin: ModelOrigin | None = None) -> Page:
-    """The page of one answer; `origin` is the model that it was made for, where there is one."""
+def page(
+    answer: PlanAnswer,
+    all_layers: bool = False,
+    origin: ModelOrigin | None = None,
+    load: RequestAnswer | None = None,
+) -> Page:
+    """The page of one answer; `origin` is its model, `load` what requests that are asked about take of the cache."""
     blocks: list[Block] = [
+        *(_load(load) if load else ()),
         Heading(_title(answer), _outcome(answer, origin.verdict if origin else "")),
         *(_model(origin) if origin else ()),
     ]
@@ -54,6 +61,12 @@ def page(answer: PlanAnswer, all_layers: bool = False, origin: ModelOrigin | Non
             )
         blocks += [*_why(answer), *_workers(answer), *_capacity(answer)]
     return Page((*blocks, *(_choices(origin) if origin else ())))
+
+
+def _load(load: RequestAnswer) -> Iterable[Block]:
+    """Whether the requests fit, as the first line."""
+    sign, style = FIT[load.verdict]
+    yield Paragraph(spans(Span(f"{sign} {load.sentence}.", style)))
 
 
 def _model(origin: ModelOrigin) -> Iterable[Block]:
