@@ -7,6 +7,7 @@ import pytest
 
 import kvinspect
 from conftest import ROOT
+from kvinspect.device.choose import UnknownDevice
 from kvinspect.document.checked import RAISES
 
 FUNCTIONS = [name for name in kvinspect.__all__ if inspect.isfunction(getattr(kvinspect, name))]
@@ -36,6 +37,53 @@ WRONG = {
 }  # fmt: skip
 
 
+NUMBERS, PATHS, TEXTS = ("float", "nan", "huge", "negative"), ("folder", "path"), ("surrogate", "words", "nul")
+MAPPINGS = ("keys", "deep mapping", "itself", "inner", "bytes key")
+TYPES = {
+    "str": TEXTS, "Path": PATHS, "Mapping": MAPPINGS, "Origin": (*TEXTS, *PATHS, *MAPPINGS), "int": ("huge", "negative"),
+    "float": NUMBERS, "Progress": ("class",),
+}  # fmt: skip
+"""The values that each word of an annotation allows; what is wrong with those is not their type."""
+
+NEVER = ("surrogate", "path", "nan", "huge")
+"""Values that are of the right type, and are refused before anything is asked: no encoding or no machine has them."""
+
+OF_MODELS = ("align", "cg_support", "diff")
+"""Functions of a document that take what only a model needs; it is refused for a document."""
+
+OTHERWISE = {
+    ("align", "progress", "class"): None,
+    ("align", "device", "words"): UnknownDevice, ("align", "device", "nul"): UnknownDevice,
+    ("align", "num_blocks", "negative"): ValueError, ("align", "memory", "negative"): ValueError,
+    ("cg_support", "memory", "negative"): ValueError, ("specs", "stage", "negative"): ValueError,
+    **{(name, "env", wrong): ValueError for name in OF_MODELS for wrong in MAPPINGS},
+    **{("diff", "document", wrong): ValueError for wrong in ("folder", "words", "nul", *MAPPINGS)},
+    **{(name, key, wrong): ValueError for name in OF_MODELS for key in ("platform", "device_capability") for wrong in ("words", "nul")},
+    ("lint", "engine", "words"): None, ("lint", "engine", "nul"): None,
+    **{("lint", "origin", wrong): None for wrong in ("folder", "words", "nul", *MAPPINGS)},
+    ("load", "name", "words"): None, ("load", "name", "nul"): None,
+    ("load_model", "inside", "folder"): None, ("load_model", "inside", "words"): None,
+    ("load_model", "inside", "nul"): ValueError,
+    ("load_model", "origin", "keys"): None, ("load_model", "origin", "bytes key"): None,
+    ("plan_model", "memory", "negative"): None,
+    ("cg_support_table", "platform", "words"): None, ("cg_support_table", "platform", "nul"): None,
+    **{("diff", key, wrong): ValueError for key in ("engine_args", "other_engine_args") for wrong in MAPPINGS},
+    ("diff", "memory", "negative"): ValueError,
+}  # fmt: skip
+"""What is told in another way: by a finding, by a plan that refuses, or not at all as nothing is wrong yet."""
+
+
+def expected(name, parameter, wrong):
+    """The class of the error, None where the call answers."""
+    words = (part.partition("[")[0].rpartition(".")[2] for part in str(parameter.annotation).split(" | "))
+    allowed = {value for word in words for value in TYPES.get(word, ())}
+    if wrong not in allowed:
+        return TypeError
+    if wrong in NEVER:
+        return ValueError
+    return OTHERWISE.get((name, parameter.name, wrong), kvinspect.DocumentError)
+
+
 @pytest.mark.parametrize("wrong", WRONG)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_wrong_values(name, wrong):
@@ -44,12 +92,14 @@ def test_wrong_values(name, wrong):
     missing = {p.name: REQUIRED[p.name] for p in parameters.values() if p.default is p.empty}
     if name == "load_model":
         missing["origin"] = MODEL
-    for parameter in parameters:
+    for parameter in parameters.values():
+        found = None
         try:
-            function(**{**missing, parameter: WRONG[wrong]})
-        except (TypeError, ValueError, kvinspect.DeviceError) as error:
-            assert not isinstance(error, UnicodeError), (parameter, error)
+            function(**{**missing, parameter.name: WRONG[wrong]})
+        except Exception as error:
+            found = type(error)
             assert str(error).encode(), parameter
+        assert found is expected(name, parameter, wrong), parameter
 
 
 OF_MODELS = [name for name in FUNCTIONS if "engine_args" in inspect.signature(getattr(kvinspect, name)).parameters]
@@ -136,3 +186,9 @@ def test_diff_compares_a_model_under_other_arguments():
     assert kvinspect.diff(MODEL, other_engine_args=fp8, memory=8 << 30).changes["num_blocks"] == (3640, 7281)
     with pytest.raises(ValueError, match="memory is of a model"):
         kvinspect.diff(DOCUMENT, DOCUMENT, memory=1)
+
+
+@pytest.mark.parametrize("env", [{b"a": "1"}, {"A": 1}, {"\ud800": "1"}, {"A": "a\0b"}])
+def test_an_environment_is_text(env):
+    with pytest.raises(kvinspect.DocumentError, match="is no variable of an environment"):
+        kvinspect.plan_model(MODEL, 12 << 30, env=env)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from kvinspect.document.problem import DocumentError, Problem, nearest
+from kvinspect.document.problem import DocumentError, Problem, nearest, shown
 from kvinspect.planning.plan_answer import NotModelled
 from kvinspect.releases.data import duties
 
@@ -19,10 +19,10 @@ def not_modelled(
     """What touches the cache and is left out, a name at a time; `estimated` where memory is not given but estimated."""
     known = duties.read(version)
     found = []
-    for room, name, shown, value in _names(written, variables):
+    for room, name, called, value in _names(written, variables):
         duty = known[room].get(name)
         if duty is not None and duty.touches(value) and (estimated or not duty.estimate):
-            found.append(NotModelled(shown, duty.says))
+            found.append(NotModelled(called, duty.says))
     return tuple(found)
 
 
@@ -38,8 +38,23 @@ def _names(written: Mapping[str, Any], variables: Mapping[str, str]) -> Iterator
         yield duties.VARIABLES, name, name, value
 
 
+def _can_be_set(word: object) -> bool:
+    """Whether an environment can hold a name or a value, each byte that is no UTF-8 as a lone surrogate."""
+    if not isinstance(word, str) or "\0" in word:
+        return False
+    try:
+        word.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def environment(given: Mapping[str, str], version: str) -> Mapping[str, str]:
-    """The variables of a call. Raises DocumentError for one of vLLM's that the release does not read."""
+    """The variables of a call. Raises DocumentError for one of vLLM's that the release does not read, or no text."""
+    odd = [(name, value) for name, value in given.items() if not _can_be_set(name) or not _can_be_set(value)]
+    if odd:
+        said = "is no variable of an environment, which has text for a name and for a value"
+        raise DocumentError([Problem((), message=f"{shown(name)}: {said}", source=SOURCE) for name, _ in odd])
     known = duties.names(version)[duties.VARIABLES]
     problems = [
         Problem((name,), message=f"is no variable of vLLM {version}", nearest=nearest(name, known), source=SOURCE,

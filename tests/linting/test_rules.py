@@ -190,3 +190,15 @@ def test_what_parses_badly_is_a_finding_and_what_is_too_large_is_not_judged(name
 def test_a_mapping_is_linted_without_a_file():
     result = kvinspect.lint({"engine": "0.7", "kv_cache_config": {"num_blocks": 1, "kv_cache_groups": []}})
     assert [finding.code for finding in result.findings] == ["KV002"]
+
+
+def test_a_release_without_a_backend_of_the_document_is_not_free_of_a_fault():
+    spec = {"kind": "full_attention", "block_size": 128, "num_kv_heads": 8, "head_size": 32, "dtype": "float16"}
+    groups = [
+        {"layer_names": [layer], "backend": backend, "kv_cache_spec": {**spec, "page_size_padded": 131328}}
+        for layer, backend in (("a", "ROCM_AITER_FA"), ("b", "TRITON_MSA"))
+    ]
+    document = {"engine": "0.28", "kv_cache_config": {"num_blocks": 6, "kv_cache_groups": groups}}
+    found = {finding.code: finding.message for finding in kvinspect.lint(document).findings}
+    assert "KV001" not in found
+    assert found["KV111"].endswith("no release that kvinspect knows is free of it")

@@ -10,6 +10,7 @@ from kvinspect.backends.conditions import choose as choose_by
 from kvinspect.backends.model_runner import choose
 from kvinspect.document.numbers import counted
 from kvinspect.document.problem import Path
+from kvinspect.engine.unknown import unknown_names
 from kvinspect.linting.rule import ERROR, Found, Rule
 from kvinspect.linting.rules._shared import GROUPS, attends_both_ways
 from kvinspect.linting.subjects.document import DocumentSubject
@@ -49,6 +50,8 @@ def _release(subject: DocumentSubject, version: str) -> Release:
 
 
 def _is_free(subject: DocumentSubject, fault_of: Callable[[DocumentSubject], Fault | None], other: Release) -> bool:
+    if next(unknown_names(subject.document, other), None) is not None:
+        return False
     again = DocumentSubject(subject.question.under(other))
     if fault_of(again) or again.refusal:
         return False
