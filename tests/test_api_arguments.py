@@ -67,7 +67,7 @@ OTHERWISE = {
     ("load_model", "origin", "keys"): None, ("load_model", "origin", "bytes key"): None,
     ("plan_model", "memory", "negative"): None,
     ("cg_support_table", "platform", "words"): None, ("cg_support_table", "platform", "nul"): None,
-    **{("diff", key, wrong): ValueError for key in ("engine_args", "other_engine_args") for wrong in MAPPINGS},
+    **{("diff", "engine_args", wrong): ValueError for wrong in MAPPINGS},
     ("diff", "memory", "negative"): ValueError,
 }  # fmt: skip
 """What is told in another way: by a finding, by a plan that refuses, or not at all as nothing is wrong yet."""
