@@ -49,7 +49,6 @@ ROOMS = [
     "bundled",
     "commands",
     "capture",
-    "engine.refusal",
     "specs",
     "backends",
     "engine",
@@ -80,9 +79,9 @@ KNOWS_LESS = {
 
 
 def room_of(module):
-    """The room of a module; data of the releases lie below the rules that read them, a refusal below all that refuse."""
+    """The room of a module; data of the releases lie below the rules that read them."""
     parts = module.split(".")
-    if parts[1:3] in (["releases", "data"], ["engine", "refusal"]):
+    if parts[1:3] == ["releases", "data"]:
         return ".".join(parts[1:3])
     return parts[1] if len(parts) > 1 else ""
 

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 from kvinspect.document.files import printable, read_bounded, read_standard_input
 from kvinspect.document.limits import MAX_LOG_BYTES
 from kvinspect.document.problem import DocumentError, Mark, Problem
+from kvinspect.document.refusal import Unknown
 from kvinspect.engine.align_answer import refusal_dict
-from kvinspect.engine.refusal import Unknown
 from kvinspect.models.memory import Band, Memory
 from kvinspect.question.model import ModelPlan
 from kvinspect.releases import lookup

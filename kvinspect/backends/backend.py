@@ -17,7 +17,7 @@ from kvinspect.document.frozen import Frozen, frozen
 from kvinspect.document.model import BackendEntry
 from kvinspect.document.numbers import counted
 from kvinspect.document.problem import Path
-from kvinspect.engine.refusal import Refused
+from kvinspect.document.refusal import Refused
 from kvinspect.releases.data import catalogue
 
 PROBE = 1234567

@@ -127,7 +127,7 @@ def _options(
 ) -> Options:
     from kvinspect.api.lint import Options
     from kvinspect.document.finding import Severity
-    from kvinspect.engine.refusal import Unknown
+    from kvinspect.document.refusal import Unknown
     from kvinspect.linting.registry import UnknownRule, selected
     from kvinspect.releases import lookup
 

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 from kvinspect.compare.changes import Changes, changes_dict
 from kvinspect.compare.layers import DIFFERENT, MOVED, SAME, UNKNOWN, Outcome
 from kvinspect.document.frozen import Frozen
+from kvinspect.document.refusal import Refusal
 from kvinspect.engine.align_answer import SCHEMA_VERSION, AnswerHeader, refusal_dict
-from kvinspect.engine.refusal import Refusal
 
 WORST_LAST = (SAME, MOVED, UNKNOWN, DIFFERENT)
 """The verdicts, the worst last: it counts for the caches."""

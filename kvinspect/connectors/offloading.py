@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from kvinspect.connectors.catalogue import NATIVE
 from kvinspect.connectors.transfer import SIMPLE, Transfer, refused
-from kvinspect.engine.refusal import Refused
+from kvinspect.document.refusal import Refused
 
 PAGE = 4096
 """Bytes to which a chunk is rounded up in the shared memory of the ranks (0.27 on)."""

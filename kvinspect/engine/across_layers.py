@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 
 from kvinspect.document.document import Document, Tensor
 from kvinspect.document.numbers import counted
+from kvinspect.document.refusal import Refused
 from kvinspect.engine.groups import AttentionGroup
-from kvinspect.engine.refusal import Refused
 from kvinspect.engine.reshape import Allocation, LayerView, Part, Place, Reshaper, shaped_axes
 from kvinspect.geometry import Step, StridedView
 from kvinspect.provenance import vllm

@@ -13,7 +13,7 @@ from math import prod
 from typing import NamedTuple
 
 from kvinspect.document.document import Tensor
-from kvinspect.engine.refusal import Refusal, Refused
+from kvinspect.document.refusal import Refusal, Refused
 from kvinspect.engine.reshape import LayerView
 from kvinspect.geometry import StridedView, ViewError, contiguous_strides
 

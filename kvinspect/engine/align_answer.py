@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 from kvinspect.document.document import Tensor
 from kvinspect.document.numbers import counted
+from kvinspect.document.refusal import Refusal
 from kvinspect.engine.captured_comparison import CapturedComparison
 from kvinspect.engine.conflict import Conflict
 from kvinspect.engine.reason import Reason, RuleSource
-from kvinspect.engine.refusal import Refusal
 from kvinspect.engine.reshape import Allocation, LayerView, Part
 
 SCHEMA_VERSION = 1

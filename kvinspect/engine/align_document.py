@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from kvinspect.document.document import Document
+from kvinspect.document.refusal import Refused
 from kvinspect.engine.align_answer import AlignAnswer, AnswerHeader, LayerAnswer
 from kvinspect.engine.chain import Stages
 from kvinspect.engine.groups import KVCacheGroup
 from kvinspect.engine.reason import Reason
-from kvinspect.engine.refusal import Refused, stage
 from kvinspect.engine.release import EngineRelease
 from kvinspect.engine.stages import Built, Soundness
+from kvinspect.engine.start_up_steps import stage
 from kvinspect.engine.wording import steps
 from kvinspect.engine.wording.sources import rule_sources
 

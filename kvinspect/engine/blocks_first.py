@@ -12,9 +12,9 @@ from math import prod
 from typing import NamedTuple
 
 from kvinspect.document.document import Tensor
+from kvinspect.document.refusal import Refusal, Refused
 from kvinspect.engine.align import TensorOutcome, attempt, refuse, start
 from kvinspect.engine.groups import AttentionGroup
-from kvinspect.engine.refusal import Refusal, Refused
 from kvinspect.engine.reshape import LayerView
 from kvinspect.geometry import StridedView, ViewError
 from kvinspect.provenance import vllm

@@ -9,13 +9,14 @@ from typing import Generic, TypeVar
 from kvinspect.backends.backend import Backends
 from kvinspect.backends.deployment_facts import DeploymentFacts
 from kvinspect.document.document import Document
+from kvinspect.document.refusal import Refusal, Refused
 from kvinspect.engine import encoder_only
 from kvinspect.engine.groups import AttentionGroup, KVCacheGroup, attention_groups
 from kvinspect.engine.layout.layouts import Layout
-from kvinspect.engine.refusal import Refusal, Refused, stage
 from kvinspect.engine.release import EngineRelease, Given
 from kvinspect.engine.spec_groups import grouped, specs
 from kvinspect.engine.stages import Attention, Built, Groups, KernelBlocks, Soundness, Specs, Tensors, Views
+from kvinspect.engine.start_up_steps import stage
 
 T = TypeVar("T")
 

@@ -9,9 +9,9 @@ from typing import Any
 from kvinspect.document.document import Group
 from kvinspect.document.model import SpecEntry
 from kvinspect.document.problem import Path
+from kvinspect.document.refusal import Refused, Unknown
 from kvinspect.document.spec_fields import FIELDS, MARKS
 from kvinspect.document.words import SPEC_CLASSES
-from kvinspect.engine.refusal import Refused, Unknown
 from kvinspect.specs.kinds import GroupSpec, LayerSpec, class_of
 from kvinspect.specs.mamba import MambaSpec
 from kvinspect.specs.uniform_type import UniformTypeSpecs

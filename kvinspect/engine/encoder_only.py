@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from kvinspect.document.refusal import Refused
 from kvinspect.engine.groups import KVCacheGroup
-from kvinspect.engine.refusal import Refused
 from kvinspect.specs.attention import AttentionSpec
 
 KIND = "encoder_only_attention"

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from kvinspect.backends.backend import Backend, Backends
 from kvinspect.document.document import GROUPS, Document, Group, LayerUse
 from kvinspect.document.problem import Path
-from kvinspect.engine.refusal import Refused
+from kvinspect.document.refusal import Refused
 from kvinspect.specs.kinds import GroupSpec, LayerSpec, ViewedSpec
 from kvinspect.specs.mamba import MambaSpec
 from kvinspect.specs.raw_pages import RawPagesSpec

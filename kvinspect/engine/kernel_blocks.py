@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from kvinspect.backends.backend import fits
+from kvinspect.document.refusal import Refused
 from kvinspect.engine.groups import AttentionGroup, KVCacheGroup
-from kvinspect.engine.refusal import Refused
 
 
 def kernel_block_sizes(

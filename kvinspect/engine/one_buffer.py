@@ -8,6 +8,7 @@ from kvinspect.backends.backend import Backend
 from kvinspect.document.document import TENSORS, Tensor
 from kvinspect.document.frozen import Frozen
 from kvinspect.document.numbers import counted
+from kvinspect.document.refusal import Refused, Unknown
 from kvinspect.engine import kernel_blocks
 from kvinspect.engine.groups import KVCacheGroup
 from kvinspect.engine.layout.layouts import Layout
@@ -15,10 +16,10 @@ from kvinspect.engine.layout.resolve import resolve
 from kvinspect.engine.layout.views import Viewer, backing, places
 from kvinspect.engine.per_tensor import check_sharing
 from kvinspect.engine.reason import Reason
-from kvinspect.engine.refusal import Refused, Unknown, stage
 from kvinspect.engine.release import EngineRelease, Given
 from kvinspect.engine.reshape import LayerView
 from kvinspect.engine.stages import Attention, Built, Groups, KernelBlocks, Tensors, Views
+from kvinspect.engine.start_up_steps import stage
 from kvinspect.engine.wording import steps
 from kvinspect.provenance import vllm
 from kvinspect.specs.kinds import LayerSpec

@@ -13,7 +13,7 @@ from kvinspect.backends.conditions import outcomes
 from kvinspect.backends.expressions import evaluate
 from kvinspect.document.document import GROUPS
 from kvinspect.document.numbers import counted
-from kvinspect.engine.refusal import Refused, Unknown
+from kvinspect.document.refusal import Refused, Unknown
 from kvinspect.provenance import vllm
 from kvinspect.specs.attention import AttentionSpec, data_by_kind, page_by_slots
 from kvinspect.specs.kinds import LayerSpec

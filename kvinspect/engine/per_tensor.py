@@ -7,13 +7,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from kvinspect.backends.backend import Backend
 from kvinspect.document.document import TENSORS
 from kvinspect.document.frozen import Frozen
+from kvinspect.document.refusal import Refused, Unknown
 from kvinspect.engine import across_layers, encoder_only, kernel_blocks, placement, reshape
 from kvinspect.engine.groups import AttentionGroup
 from kvinspect.engine.layout.layouts import Layout
-from kvinspect.engine.refusal import Refused, Unknown, stage
 from kvinspect.engine.release import EngineRelease, Given
 from kvinspect.engine.reshape import LayerView, Place, Reshaper
 from kvinspect.engine.stages import Attention, Built, Groups, KernelBlocks, Tensors, Views
+from kvinspect.engine.start_up_steps import stage
 from kvinspect.provenance import vllm
 from kvinspect.specs.attention import AttentionSpec
 from kvinspect.specs.kinds import LayerSpec

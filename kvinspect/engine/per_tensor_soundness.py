@@ -8,12 +8,12 @@ from typing import NamedTuple
 from kvinspect.document.document import Tensor
 from kvinspect.document.frozen import Frozen
 from kvinspect.document.problem import Path
+from kvinspect.document.refusal import Refusal, Refused
 from kvinspect.engine import align, blocks_first
 from kvinspect.engine.align_answer import TensorAnswer
 from kvinspect.engine.conflict import Conflict, pattern, self_conflict
 from kvinspect.engine.overlay import conflicts, views_of
 from kvinspect.engine.per_tensor import reshaper
-from kvinspect.engine.refusal import Refusal, Refused
 from kvinspect.engine.release import Given
 from kvinspect.engine.reshape import LayerView
 from kvinspect.engine.stages import Built, Soundness, Views

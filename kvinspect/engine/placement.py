@@ -11,9 +11,9 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from kvinspect.document.document import Tensor
+from kvinspect.document.refusal import Refused
 from kvinspect.engine.groups import KVCacheGroup
 from kvinspect.engine.layout.layouts import Layout
-from kvinspect.engine.refusal import Refused
 from kvinspect.provenance import vllm
 from kvinspect.specs.needs import UnpaddedPage
 

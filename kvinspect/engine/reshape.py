@@ -12,10 +12,10 @@ from typing import NamedTuple
 from kvinspect.backends.backend import Backend
 from kvinspect.document.document import Tensor
 from kvinspect.document.numbers import counted
+from kvinspect.document.refusal import Refused
 from kvinspect.document.words import DTYPE_BYTES
 from kvinspect.engine.axes import BLOCK, BYTE, KV, Axes, axes_of, storing_states
 from kvinspect.engine.groups import AttentionGroup
-from kvinspect.engine.refusal import Refused
 from kvinspect.geometry import Step, StridedView, contiguous_strides
 from kvinspect.provenance import vllm
 from kvinspect.specs.attention import AttentionSpec

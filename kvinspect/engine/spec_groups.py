@@ -6,9 +6,9 @@ from kvinspect.backends.backend import Backends
 from kvinspect.document.frozen import Frozen
 from kvinspect.engine.document_specs import group_spec
 from kvinspect.engine.groups import KVCacheGroup, LayerBackends, cache_groups
-from kvinspect.engine.refusal import stage
 from kvinspect.engine.release import EngineRelease, Given
 from kvinspect.engine.stages import Groups, Specs
+from kvinspect.engine.start_up_steps import stage
 from kvinspect.specs.attention import AttentionSpec
 from kvinspect.specs.kinds import LayerSpec
 

@@ -13,10 +13,10 @@ from typing import NamedTuple
 from kvinspect.backends.backend import Backend
 from kvinspect.document.document import Tensor
 from kvinspect.document.frozen import Frozen
+from kvinspect.document.refusal import Refusal
 from kvinspect.engine.align_answer import TensorAnswer
 from kvinspect.engine.groups import AttentionGroup, KVCacheGroup, LayerBackend
 from kvinspect.engine.layout.layouts import Layout
-from kvinspect.engine.refusal import Refusal
 from kvinspect.engine.reshape import LayerView, Place
 from kvinspect.specs.kinds import GroupSpec
 

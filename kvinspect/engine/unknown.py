@@ -9,7 +9,7 @@ from typing import Any
 from kvinspect.document.document import Document
 from kvinspect.document.model import SpecEntry
 from kvinspect.document.problem import Path, nearest
-from kvinspect.engine.refusal import Unknown
+from kvinspect.document.refusal import Unknown
 from kvinspect.engine.release import EngineRelease
 
 

@@ -14,8 +14,8 @@ from kvinspect.document.finding import Finding, Severity
 from kvinspect.document.fold import fold_names
 from kvinspect.document.load import from_source
 from kvinspect.document.problem import DocumentError, Path, Problem
+from kvinspect.document.refusal import Unknown
 from kvinspect.document.source import Source, because, label_of, read_source
-from kvinspect.engine.refusal import Unknown
 from kvinspect.geometry.runs import Intricate
 from kvinspect.linting.places import places_in
 from kvinspect.linting.problems import as_findings

@@ -14,8 +14,8 @@ from kvinspect.document.files import is_elsewhere, printable
 from kvinspect.document.finding import Severity
 from kvinspect.document.limits import MAX_SETTINGS
 from kvinspect.document.problem import DocumentError, Problem, nearest, shown
+from kvinspect.document.refusal import Unknown
 from kvinspect.document.source import FOUND_BY_LINK, unquoted
-from kvinspect.engine.refusal import Unknown
 from kvinspect.linting.registry import UnknownRule, rule_named, selected
 from kvinspect.linting.toml_file import TomlFile, read_toml
 from kvinspect.releases import lookup

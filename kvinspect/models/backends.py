@@ -9,7 +9,7 @@ from kvinspect.backends.backend import Backend, from_catalogue
 from kvinspect.backends.conditions import Facts
 from kvinspect.backends.selection import Ask, Misfit, candidates, misfits_of
 from kvinspect.document.problem import nearest
-from kvinspect.engine.refusal import Unknown
+from kvinspect.document.refusal import Unknown
 from kvinspect.models.flash_attention import flash_attention_version
 from kvinspect.models.inner_backends import INNER
 from kvinspect.models.layers import Attention, Latent

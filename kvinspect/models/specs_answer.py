@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from kvinspect.backends.backend import Backend, Backends, from_catalogue
+from kvinspect.document.refusal import Refused
 from kvinspect.document.words import KIND_OF_WORD
-from kvinspect.engine.refusal import Refused
 from kvinspect.models.inner_backends import INNER, as_document
 from kvinspect.models.layer_specs import LayerCache, Specs
 from kvinspect.models.setting import ModelSetting

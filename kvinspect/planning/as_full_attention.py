@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kvinspect.document.refusal import Refused
 from kvinspect.document.words import SPEC_CLASSES
-from kvinspect.engine.refusal import Refused
 from kvinspect.provenance import vllm
 from kvinspect.specs.attention import AttentionSpec
 from kvinspect.specs.kinds import LayerSpec, Specs, attention, recast

@@ -6,8 +6,8 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from kvinspect.document.refusal import Refused
 from kvinspect.engine.groups import KVCacheGroup
-from kvinspect.engine.refusal import Refused
 from kvinspect.planning.deployment import Deployment
 from kvinspect.provenance import vllm
 

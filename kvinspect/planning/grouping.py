@@ -8,8 +8,8 @@ from math import gcd
 from typing import TYPE_CHECKING, NamedTuple
 
 from kvinspect.document.numbers import counted
+from kvinspect.document.refusal import Refused
 from kvinspect.engine.groups import KVCacheGroup
-from kvinspect.engine.refusal import Refused
 from kvinspect.planning.deployment import Deployment
 from kvinspect.planning.latent_windows import latent_groups
 from kvinspect.planning.packed import packed_groups

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kvinspect.document.numbers import counted
-from kvinspect.engine.refusal import Refused
+from kvinspect.document.refusal import Refused
 from kvinspect.provenance import vllm
 from kvinspect.specs.kinds import Specs
 from kvinspect.specs.uniform_type import UniformTypeSpecs

@@ -12,9 +12,10 @@ from kvinspect.document.frozen import Frozen
 from kvinspect.document.names import Expander
 from kvinspect.document.numbers import counted
 from kvinspect.document.problem import Path, Problem
+from kvinspect.document.refusal import Refused
 from kvinspect.engine.document_specs import layer_spec
-from kvinspect.engine.refusal import Refused, stage
 from kvinspect.engine.release import EngineRelease
+from kvinspect.engine.start_up_steps import stage
 from kvinspect.planning.deployment import Deployment
 from kvinspect.provenance import vllm
 from kvinspect.specs.attention import AttentionSpec

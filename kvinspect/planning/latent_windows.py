@@ -9,8 +9,8 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from kvinspect.document.refusal import Refused
 from kvinspect.engine.groups import KVCacheGroup
-from kvinspect.engine.refusal import Refused
 from kvinspect.provenance import vllm
 from kvinspect.specs.kinds import LayerSpec, Specs
 from kvinspect.specs.uniform_type import UniformTypeSpecs

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from kvinspect.document.numbers import counted
+from kvinspect.document.refusal import Refused
 from kvinspect.engine.groups import KVCacheGroup
-from kvinspect.engine.refusal import Refused
 from kvinspect.planning.deployment import Deployment
 from kvinspect.planning.placement import bytes_per_block
 from kvinspect.planning.requests import longest_fitting

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from kvinspect.engine.refusal import Refused
+from kvinspect.document.refusal import Refused
 from kvinspect.planning.bucket import Bucket
 from kvinspect.planning.deployment import Deployment
 from kvinspect.planning.latent_windows import least_padding

@@ -9,7 +9,7 @@ from kvinspect.document.document import Tensor
 from kvinspect.engine.groups import KVCacheGroup
 from kvinspect.engine.layout.layouts import Layout
 from kvinspect.engine.placement import Space
-from kvinspect.engine.refusal import stage
+from kvinspect.engine.start_up_steps import stage
 from kvinspect.planning.deployment import Deployment
 
 if TYPE_CHECKING:

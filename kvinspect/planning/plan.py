@@ -7,9 +7,10 @@ from collections.abc import Callable, Sequence
 from kvinspect.document.document import Document
 from kvinspect.document.frozen import Frozen, frozen
 from kvinspect.document.problem import Path
+from kvinspect.document.refusal import Refused
 from kvinspect.engine.align_answer import AnswerHeader
 from kvinspect.engine.groups import KVCacheGroup
-from kvinspect.engine.refusal import Refused, stage
+from kvinspect.engine.start_up_steps import stage
 from kvinspect.planning import memory as limits
 from kvinspect.planning import placement
 from kvinspect.planning.capacity import request_cost

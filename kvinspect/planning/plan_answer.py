@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from kvinspect.document.document import Tensor
 from kvinspect.document.frozen import Frozen, frozen
+from kvinspect.document.refusal import Refusal
 from kvinspect.document.words import SPEC_CLASSES
 from kvinspect.engine.align_answer import SCHEMA_VERSION, AnswerHeader, refusal_dict
 from kvinspect.engine.document_specs import RENAMED, field_of
 from kvinspect.engine.groups import KVCacheGroup
 from kvinspect.engine.layout.layouts import Layout
-from kvinspect.engine.refusal import Refusal
 from kvinspect.planning.capacity import RequestCost
 from kvinspect.planning.deployment import Deployment
 from kvinspect.planning.grouping import Grouping

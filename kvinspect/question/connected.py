@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from kvinspect.connectors.offloading import Offloaded, check_hashes, offloaded
 from kvinspect.connectors.transfer import Transfer
-from kvinspect.engine.refusal import Refused
+from kvinspect.document.refusal import Refused
 from kvinspect.models.specs_answer import SpecsAnswer
 from kvinspect.planning.plan_answer import PlanAnswer
 from kvinspect.planning.prefixes import PrefixBlocks, prefix_blocks

@@ -14,7 +14,7 @@ from kvinspect.connectors.transfer import Transfer, transfer_of
 from kvinspect.document.frozen import frozen
 from kvinspect.document.numbers import counted
 from kvinspect.document.problem import DocumentError, Problem, nearest
-from kvinspect.engine.refusal import Refusal, Refused, Unknown
+from kvinspect.document.refusal import Refusal, Refused, Unknown
 from kvinspect.models.arguments import EngineArguments, argument, engine_arguments
 from kvinspect.models.config import Model
 from kvinspect.models.duties import environment, not_modelled

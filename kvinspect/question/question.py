@@ -11,8 +11,8 @@ from kvinspect.backends.deployment_facts import DEFAULT_CAPABILITY
 from kvinspect.backends.model_runner import choose
 from kvinspect.document.document import Document
 from kvinspect.document.problem import DocumentError, Problem
+from kvinspect.document.refusal import Unknown
 from kvinspect.engine.align_answer import AlignAnswer, AnswerHeader
-from kvinspect.engine.refusal import Unknown
 from kvinspect.engine.unknown import unknown_names
 from kvinspect.geometry.runs import Intricate
 from kvinspect.releases import lookup

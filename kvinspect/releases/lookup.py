@@ -11,7 +11,7 @@ from typing import Any
 
 from kvinspect import installed
 from kvinspect.document.problem import Path
-from kvinspect.engine.refusal import Unknown
+from kvinspect.document.refusal import Unknown
 from kvinspect.releases.data import catalogue
 from kvinspect.releases.release import Release
 

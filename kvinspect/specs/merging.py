@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from kvinspect.engine.refusal import Refused
+from kvinspect.document.refusal import Refused
 
 if TYPE_CHECKING:
     from kvinspect.specs.kinds import LayerSpec

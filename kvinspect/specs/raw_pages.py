@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, NoReturn
 
-from kvinspect.engine.refusal import Refused
+from kvinspect.document.refusal import Refused
 from kvinspect.specs.spec import SpecOfLayers
 
 if TYPE_CHECKING:

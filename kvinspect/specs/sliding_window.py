@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from kvinspect.engine.refusal import Refused
+from kvinspect.document.refusal import Refused
 from kvinspect.specs.attention import AttentionSpec
 from kvinspect.specs.spec import blocks_of
 

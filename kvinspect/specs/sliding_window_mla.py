@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from kvinspect.engine.refusal import Refused
+from kvinspect.document.refusal import Refused
 from kvinspect.specs.latent import DEEPSEEK_V4_ROW, Latent, is_deepseek_v4
 from kvinspect.specs.merging import agree, require
 from kvinspect.specs.sliding_window import SlidingWindowSpec

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from kvinspect.document.numbers import counted
-from kvinspect.engine.refusal import Refused
+from kvinspect.document.refusal import Refused
 
 if TYPE_CHECKING:
     from kvinspect.specs.needs import Load, MergeRules, Rules, UnpaddedPage

@@ -11,6 +11,7 @@ import kvinspect
 from conftest import ROOT
 from kvinspect import AttentionCGSupport, AttentionCGSupportInfo, CUDAGraphMode
 from kvinspect.document.model import CompilationEntry
+from kvinspect.document.refusal import Refused
 from kvinspect.engine.cudagraph.advice import Decided, advise
 from kvinspect.engine.cudagraph.capture import (
     Batches,
@@ -22,7 +23,6 @@ from kvinspect.engine.cudagraph.capture import (
 from kvinspect.engine.cudagraph.decide import decide
 from kvinspect.engine.cudagraph.resolve import Request, resolve
 from kvinspect.engine.cudagraph.running import running
-from kvinspect.engine.refusal import Refused
 from kvinspect.releases import lookup
 
 levels = st.sampled_from(AttentionCGSupport)

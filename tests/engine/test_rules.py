@@ -4,7 +4,7 @@ import pytest
 
 from kvinspect.backends.conditions import OPEN, choose, outcomes
 from kvinspect.backends.expressions import evaluate
-from kvinspect.engine.refusal import Unknown
+from kvinspect.document.refusal import Unknown
 from kvinspect.releases.data import catalogue
 from kvinspect.releases.lookup import chosen, known
 
@@ -38,8 +38,8 @@ def test_an_open_fact_gives_every_outcome():
 def test_every_backend_of_the_catalogue_answers(version):
     """Every name evaluates under every platform and layout of its release, or says why it cannot."""
     from kvinspect.backends.backend import Backends
+    from kvinspect.document.refusal import Refused
     from kvinspect.engine.layout.layouts import KVCacheLayout
-    from kvinspect.engine.refusal import Refused
 
     for platform, capability in [("cuda", "8.0"), ("cuda", "10.0"), ("rocm", "9.4"), ("xpu", None), ("cpu", None)]:
         family = int(capability.split(".")[0]) if capability else None

@@ -9,8 +9,8 @@ import golden
 import kvinspect
 from conformance.reached import rules_reached
 from conftest import ROOT
+from kvinspect.document.refusal import Refused
 from kvinspect.engine.chain import Stages
-from kvinspect.engine.refusal import Refused
 from kvinspect.engine.wording.sources import rule_sources
 from kvinspect.question.documents import load
 from kvinspect.releases import lookup

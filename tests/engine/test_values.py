@@ -6,8 +6,8 @@ import pytest
 
 from conftest import ROOT
 from kvinspect.document.load import load
+from kvinspect.document.refusal import Refused
 from kvinspect.engine.chain import Stages
-from kvinspect.engine.refusal import Refused
 from kvinspect.releases.lookup import known, release
 from kvinspect.specs.full_attention import FullAttentionSpec
 from kvinspect.specs.uniform_type import UniformTypeSpecs

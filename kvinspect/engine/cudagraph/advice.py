@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from kvinspect.backends.selection import Ask, candidates, misfits_of
 from kvinspect.document.document import Document, LayerUse
 from kvinspect.document.numbers import counted
+from kvinspect.document.refusal import Refused
 from kvinspect.engine.align_answer import AnswerHeader
 from kvinspect.engine.align_document import align_document
 from kvinspect.engine.chain import Stages
@@ -16,7 +17,6 @@ from kvinspect.engine.cudagraph.decide import Decision, GroupLevel, decide
 from kvinspect.engine.cudagraph.mode import CUDAGraphMode
 from kvinspect.engine.cudagraph.running import running
 from kvinspect.engine.cudagraph.support import AttentionCGSupport
-from kvinspect.engine.refusal import Refused
 from kvinspect.engine.release import EngineRelease
 from kvinspect.specs.attention import AttentionSpec
 

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 from kvinspect.document.model import CompilationEntry
 from kvinspect.document.numbers import counted
+from kvinspect.document.refusal import Refused
 from kvinspect.engine.cudagraph.mode import CUDAGraphMode
-from kvinspect.engine.refusal import Refused
 from kvinspect.provenance import vllm
 
 FUNCTION = "_set_cudagraph_sizes"

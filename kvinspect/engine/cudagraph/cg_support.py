@@ -8,6 +8,7 @@ from typing import Any
 from kvinspect.backends.conditions import OPEN
 from kvinspect.document.document import Document
 from kvinspect.document.frozen import frozen
+from kvinspect.document.refusal import Refused
 from kvinspect.engine.align_answer import AnswerHeader
 from kvinspect.engine.chain import Stages
 from kvinspect.engine.cudagraph.advice import Decided, advise
@@ -19,7 +20,6 @@ from kvinspect.engine.cudagraph.mode import CUDAGraphMode
 from kvinspect.engine.cudagraph.resolve import Request, Resolution, resolve
 from kvinspect.engine.cudagraph.running import at_start_up
 from kvinspect.engine.cudagraph.support import AttentionCGSupport, AttentionCGSupportInfo
-from kvinspect.engine.refusal import Refused
 from kvinspect.engine.release import EngineRelease
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
+from kvinspect.document.refusal import Refusal
 from kvinspect.engine.align_answer import SCHEMA_VERSION, AnswerHeader, refusal_dict
 from kvinspect.engine.cudagraph.advice import Advice
 from kvinspect.engine.cudagraph.capture import Captured
@@ -12,7 +13,6 @@ from kvinspect.engine.cudagraph.decide import Decision, GroupLevel
 from kvinspect.engine.cudagraph.mode import CUDAGraphMode
 from kvinspect.engine.cudagraph.resolve import Resolution
 from kvinspect.engine.cudagraph.support import AttentionCGSupport
-from kvinspect.engine.refusal import Refusal
 
 
 def group_dict(group: GroupLevel) -> dict[str, Any]:

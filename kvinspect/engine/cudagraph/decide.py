@@ -15,8 +15,8 @@ from kvinspect.engine.cudagraph.mode import CUDAGraphMode
 from kvinspect.engine.cudagraph.resolve import Request, Resolution, resolve
 from kvinspect.engine.cudagraph.support import AttentionCGSupportInfo
 from kvinspect.engine.document_specs import layer_spec
-from kvinspect.engine.refusal import stage
 from kvinspect.engine.release import EngineRelease
+from kvinspect.engine.start_up_steps import stage
 from kvinspect.specs.attention import AttentionSpec
 from kvinspect.specs.kinds import LayerSpec
 

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 from kvinspect.backends.conditions import OPEN
 from kvinspect.document.problem import nearest
+from kvinspect.document.refusal import Unknown
 from kvinspect.engine.align_answer import SCHEMA_VERSION
 from kvinspect.engine.cudagraph.levels import Case, cases_of
-from kvinspect.engine.refusal import Unknown
 from kvinspect.engine.release import EngineRelease
 
 

@@ -12,12 +12,12 @@ from typing import NamedTuple
 
 from kvinspect.document.document import Tensor
 from kvinspect.document.numbers import counted
+from kvinspect.document.refusal import Refused
 from kvinspect.engine.groups import KVCacheGroup
 from kvinspect.engine.layout.layouts import KVCacheLayout
 from kvinspect.engine.layout.strides import layout_strides
 from kvinspect.engine.pages import aligned_by_slots
 from kvinspect.engine.placement import Space
-from kvinspect.engine.refusal import Refused
 from kvinspect.provenance import vllm
 from kvinspect.specs.attention import AttentionSpec
 from kvinspect.specs.kinds import LayerSpec

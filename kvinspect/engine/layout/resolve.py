@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
+from kvinspect.document.refusal import Refused
 from kvinspect.engine.layout.layouts import PREFERENCE, KVCacheLayout, Layout, layout_of
-from kvinspect.engine.refusal import Refused
 from kvinspect.specs.kinds import LayerSpec
 from kvinspect.specs.needs import UnpaddedPage
 

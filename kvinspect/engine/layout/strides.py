@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from math import prod
 
 from kvinspect.document.numbers import counted
+from kvinspect.document.refusal import Refused
 from kvinspect.engine.layout.layouts import B, KVCacheLayout, L
-from kvinspect.engine.refusal import Refused
 from kvinspect.specs.kinds import LayerSpec
 
 Strides = tuple[int, int, int, int, int]

@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 from kvinspect.document.document import Tensor
 from kvinspect.document.numbers import counted
+from kvinspect.document.refusal import Refused
 from kvinspect.engine.axes import BLOCK, BYTE, CONTENT, DIM, HEAD, KV_DIM, STATE, TOKEN, Axes
 from kvinspect.engine.layout.layouts import KVCacheLayout
 from kvinspect.engine.layout.strides import Strides, layer_shape, layout_strides
-from kvinspect.engine.refusal import Refused
 from kvinspect.engine.reshape import Allocation, LayerView, Part, Place
 from kvinspect.geometry import Step, StridedView
 from kvinspect.specs.attention import AttentionSpec

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from kvinspect.document.fold import fold_names
 from kvinspect.document.problem import Path
+from kvinspect.document.refusal import Refusal
 from kvinspect.engine.align_answer import TensorAnswer
-from kvinspect.engine.refusal import Refusal
 from kvinspect.linting.rule import Found
 from kvinspect.linting.subjects.document import DocumentSubject
 

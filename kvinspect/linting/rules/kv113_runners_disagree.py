@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 from kvinspect.backends.model_runner import choose, unfit
 from kvinspect.document.problem import Path
+from kvinspect.document.refusal import Refusal
 from kvinspect.engine.across_layers import asked_for
 from kvinspect.engine.align import REFUSED
 from kvinspect.engine.encoder_only import KIND
 from kvinspect.engine.per_tensor import reshaper
-from kvinspect.engine.refusal import Refusal
 from kvinspect.engine.wording.soundness import collision
 from kvinspect.linting.rule import WARNING, Found, Rule
 from kvinspect.linting.rules._shared import GROUPS

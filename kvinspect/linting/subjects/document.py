@@ -8,11 +8,11 @@ from typing import Any
 
 from kvinspect.backends.selection import Ask, Misfit, misfits_of
 from kvinspect.document.problem import Path
+from kvinspect.document.refusal import Refusal, Refused
 from kvinspect.engine.align_answer import TensorAnswer
 from kvinspect.engine.chain import Stages
 from kvinspect.engine.cudagraph.decide import Decision, decide_in
 from kvinspect.engine.groups import AttentionGroup
-from kvinspect.engine.refusal import Refusal, Refused
 from kvinspect.engine.stages import Soundness
 from kvinspect.question.question import Question
 from kvinspect.releases.release import Release

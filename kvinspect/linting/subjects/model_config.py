@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from kvinspect.document.problem import DocumentError, Path, Problem
+from kvinspect.document.refusal import Refused, Unknown
 from kvinspect.document.source import Source
-from kvinspect.engine.refusal import Refused, Unknown
 from kvinspect.linting.subjects.document import DocumentSubject
 from kvinspect.models.config import Model
 from kvinspect.models.memory import Memory, parse_size

@@ -7,13 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kvinspect
+from kvinspect.document.refusal import Refused
 from kvinspect.engine.groups import KVCacheGroup
 from kvinspect.engine.layout.layouts import KVCacheLayout, layout_of
 from kvinspect.engine.layout.placement import Room, place
 from kvinspect.engine.layout.resolve import resolve, supported
 from kvinspect.engine.layout.strides import layer_shape, layout_strides
 from kvinspect.engine.overlay import Layer, conflicts, touching
-from kvinspect.engine.refusal import Refused
 from kvinspect.geometry.runs import BlockBytes
 from kvinspect.specs.attention import page_by_slots
 from kvinspect.specs.kinds import attention

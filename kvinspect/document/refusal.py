@@ -1,16 +1,11 @@
-"""What stops an engine, and what stops us."""
+"""What stops an engine, as a value and as the exception that carries it, and what stops us."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import NamedTuple
 
 from kvinspect.document.problem import Path, Problem
-from kvinspect.geometry import ViewError
-
-STAGES = ("spec", "customize_spec", "layout", "placement", "init_attn_backend", "allocate", "reshape", "align")
-"""The steps of the engine's start-up at which it may refuse, in order."""
 
 
 class Refusal(NamedTuple):
@@ -23,7 +18,7 @@ class Refusal(NamedTuple):
     function: str = ""
     """The vLLM function that raises."""
     stage: str = ""
-    """One of STAGES, or a stage of the planner."""
+    """The step of the start-up (`engine/start_up_steps.py`), or a stage of the planner."""
     path: Path = ()
     """The entry of the document that causes it, as far as that is known."""
     kind: str = ""
@@ -69,15 +64,3 @@ class Unknown(Exception):
         """The same as an error of the document, without its place."""
         found = f'"{self.found}"'
         return Problem(self.path, expected=self.expected, found=found, nearest=self.nearest, kind=self.kind)
-
-
-@contextmanager
-def stage(name: str, function: str = "", path: Path = ()) -> Iterator[None]:
-    """Refusals inside happen at this stage of the start-up; a view that cannot be made is the engine's RuntimeError."""
-    try:
-        yield
-    except ViewError as error:
-        raise Refused("RuntimeError", str(error), function=function, stage=name, path=path) from None
-    except Refused as refused:
-        refused.refusal = refused.refusal.within(name, function, path)
-        raise
