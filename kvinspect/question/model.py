@@ -106,9 +106,9 @@ class ModelPlan(NamedTuple):
             return ""
         tokens = counted(self.plan.deployment.max_model_len, "token", ",")
         if self.requests is None:
-            return f"{self.fit}: not one request of {tokens}, by the estimate"
+            return f"{self.fit}: not one request of {tokens} (estimated)"
         low, high = self.requests
-        return f"{self.fit}: {low:.1f} to {high:.1f} requests of {tokens} at once, by the estimate"
+        return f"{self.fit}: {low:.1f}–{high:.1f} concurrent requests of {tokens} (estimated)"
 
     def _notes(self) -> Iterator[str]:
         """What follows for prefixes and offloading, in sentences."""

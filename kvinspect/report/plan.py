@@ -49,7 +49,8 @@ def page(
     """The page of one answer; `origin` is its model, `load` what requests that are asked about take of the cache."""
     blocks: list[Block] = [
         *(_load(load) if load else ()),
-        Heading(_title(answer), _outcome(answer, origin.verdict if origin else "")),
+        Heading(outcome(answer, origin.verdict if origin else "")),
+        Paragraph(_title(answer)),
         *(_model(origin) if origin else ()),
     ]
     if answer.refusal is not None:
@@ -71,8 +72,6 @@ def _load(load: RequestAnswer) -> Iterable[Block]:
 
 def _model(origin: ModelOrigin) -> Iterable[Block]:
     yield Paragraph(spans(" · ".join(origin.facts)))
-    if origin.verdict:
-        yield Paragraph(spans(Span(f"{origin.verdict[:1].upper()}{origin.verdict[1:]}.", "strong")))
     if origin.source:
         yield Item("•", spans(f"{origin.source[:1].upper()}{origin.source[1:]}."))
     if origin.memory != "given":
@@ -95,22 +94,32 @@ def _title(answer: PlanAnswer) -> Spans:
     memory = [human_bytes(size) for size in (answer.inputs.memory if answer.inputs else ())]
     shown = memory[0] if len(set(memory)) == 1 else " and ".join(memory)
     facts = [f"vLLM {setting.engine}", device, f"{shown} for the cache" if shown else ""]
-    return spans(Span(title_of(setting.source), "strong"), "   " + " · ".join(filter(None, facts)))
+    return spans(Span(title_of(setting.source), "strong"), " · " + " · ".join(filter(None, facts)))
 
 
-def _outcome(answer: PlanAnswer, verdict: str = "") -> Spans:
+def outcome(answer: PlanAnswer, verdict: str = "") -> Spans:
+    """The verdict on the whole cache; `verdict` is that of an estimate."""
     if verdict and not answer.not_modelled:
         return _fit(verdict)
     if answer.refusal is not None:
-        return spans(Span("✗ refused", "bad"))
+        return spans(Span("✗ Refused at start-up", "bad"), f" ({answer.refusal.stage}): {answer.refusal.type}")
     blocks = counted(answer.num_blocks or 0, "block", ",")
     if answer.longest_request is not None:
         return spans(Span(f"✗ {blocks}, too few for the longest request", "bad"))
     if not answer.not_modelled:
-        return spans(Span(f"✓ {blocks}", "good"))
+        return spans(Span(f"✓ {_holds(answer, blocks)}", "good"))
     sign = "≤" if all(one.at_most for one in answer.not_modelled) else "≈"
     what = "; ".join(dict.fromkeys(one.what for one in answer.not_modelled))
-    return spans(Span(f"{sign} {blocks} (not counted: {what})", "changed"))
+    return spans(Span(f"{sign} {_holds(answer, blocks)}", "changed"), f"; not counted: {what}")
+
+
+def _holds(answer: PlanAnswer, blocks: str) -> str:
+    """What the cache holds."""
+    if answer.capacity is None:
+        return blocks
+    requests, longest = answer.capacity.max_concurrency, answer.deployment.max_model_len
+    many = "request" if requests == 1 else "requests"
+    return f"{requests:,.2f} concurrent {many} of {longest:,} tokens ({answer.capacity.num_tokens:,} tokens, {blocks})"
 
 
 FIT: dict[str, tuple[str, Style]] = {"fits": ("✓", "good"), "tight": ("≈", "changed"), "does not fit": ("✗", "bad")}
@@ -119,7 +128,7 @@ FIT: dict[str, tuple[str, Style]] = {"fits": ("✓", "good"), "tight": ("≈", "
 
 def _fit(verdict: str) -> Spans:
     sign, style = FIT[verdict.partition(":")[0]]
-    return spans(Span(f"{sign} {verdict.partition(' of ')[0]}", style))
+    return spans(Span(f"{sign} {verdict[:1].upper()}{verdict[1:]}", style))
 
 
 def refused(answer: PlanAnswer, estimated: bool = False) -> Iterable[Block]:
@@ -128,8 +137,6 @@ def refused(answer: PlanAnswer, estimated: bool = False) -> Iterable[Block]:
     assert refusal is not None
     if estimated:
         yield Paragraph(spans("By the estimate the engine would not start; nothing of it is the engine's own message."))
-    else:
-        yield Paragraph(spans(Span("refused", "bad"), f" at start-up ({refusal.stage}): {refusal.type}"))
     yield Paragraph(spans(f"Why: {refusal.text}."))
     if refusal.where:
         yield Item("→", spans(refusal.where))

@@ -19,7 +19,7 @@ from kvinspect.report.page import (
     columns,
     spans,
 )
-from kvinspect.report.plan import refused
+from kvinspect.report.plan import outcome, refused
 from kvinspect.start_up_log.plan_comparison import Compared
 from kvinspect.start_up_log.reader import LogLine, StartUpLog
 
@@ -64,6 +64,7 @@ def _planned(log: StartUpLog, plan: PlanAnswer, memory: str) -> Iterator[Block]:
         text = f" the log is of vLLM {log.release}, the plan of {plan.setting.release}."
         yield Item("!", spans(Span("release", "changed"), text))
     if plan.refusal is not None:
+        yield Paragraph(outcome(plan))
         yield from refused(plan)
 
 

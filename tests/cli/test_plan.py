@@ -309,7 +309,7 @@ def test_the_release_of_the_plan_beside_a_log(run):
 def test_a_log_beside_a_plan_that_is_refused(run, flags):
     shown = run("plan", MODEL, *flags, "--log", "-", stdin=LOG)
     assert (shown.returncode, shown.stderr) == (1, "")
-    assert "refused at start-up (plan): ValueError" in shown.stdout
+    assert "✗ Refused at start-up (plan): ValueError" in shown.stdout
     assert "│ refused" in shown.stdout
     found = json.loads(run("plan", MODEL, *flags, "--log", "-", "-f", "json", stdin=LOG).stdout)
     assert "one request of 40,960 tokens needs" in found["plan"]["error"]["text"]
