@@ -11,7 +11,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from kvinspect.capture.plugin import logger, quietly
+from kvinspect.capture.quiet import logger, quietly
 from kvinspect.capture.read import Requested, document_of, requested_of
 from kvinspect.capture.write import Rank, file_for, write
 

@@ -56,7 +56,7 @@ def test_without_the_variable_nothing_happens():
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, env={"PATH": "/bin"}, check=True
     )
-    assert done.stdout.strip() == "['kvinspect.capture', 'kvinspect.capture.plugin']"
+    assert done.stdout.strip() == "['kvinspect.capture', 'kvinspect.capture.plugin', 'kvinspect.capture.quiet']"
     assert done.stderr == ""
 
 
