@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 import kvinspect
 from conftest import ROOT
-from kvinspect.capture import backends, plugin, spec_entries, tensors
+from kvinspect.capture import backends, plugin, quiet, spec_entries, tensors
 from kvinspect.capture.write import Rank, file_for, write
 
 torch = pytest.importorskip("torch")
@@ -56,7 +56,7 @@ def test_without_the_variable_nothing_happens():
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, env={"PATH": "/bin"}, check=True
     )
-    assert done.stdout.strip() == "['kvinspect.capture', 'kvinspect.capture.plugin', 'kvinspect.capture.quiet']"
+    assert done.stdout.strip() == "['kvinspect.capture', 'kvinspect.capture.quiet', 'kvinspect.capture.plugin']"
     assert done.stderr == ""
 
 
@@ -230,11 +230,11 @@ def test_nothing_whatever_leaves_it(start, tmp_path, error, handler):
         configs[0] = Hostile()
 
     if handler:
-        plugin.logger.addHandler(handler)
+        quiet.logger.addHandler(handler)
     try:
         assert start(fake.Model(), spoil=spoil) == "what the engine returns"
     finally:
-        plugin.logger.removeHandler(handler)
+        quiet.logger.removeHandler(handler)
     assert documents(tmp_path) == {}
 
 
@@ -249,7 +249,7 @@ def test_an_errors_words_reach_the_log_on_one_line(caplog):
     def fail():
         raise ValueError("x\n::error::\x1b[31m")
 
-    plugin.quietly(fail)
+    quiet.quietly(fail)
     assert caplog.messages == ["kvinspect: the KV cache was not captured: ValueError: x\\n::error::\\x1b[31m"]
 
 
