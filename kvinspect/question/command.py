@@ -69,7 +69,9 @@ class ServeCommand(NamedTuple):
         name = str(problem.path[0])
         keys = {str(key).partition(".")[0].replace("-", "_"): key for key in self.file.value}
         said = next((one for one in (name, NESTED.get(name)) if one in keys and one not in self.by_flag), None)
-        return self.file.place(problem._replace(path=(keys[said],))) if said else problem
+        if said is None:
+            return problem
+        return self.file.place(problem._replace(path=(keys[said], *(problem.path[1:] if said == name else ()))))
 
 
 def read_command(words: Sequence[str], engine: str | None, like: str | None = None) -> ServeCommand:

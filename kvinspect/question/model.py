@@ -19,6 +19,7 @@ from kvinspect.models.arguments import EngineArguments, argument, engine_argumen
 from kvinspect.models.config import Model
 from kvinspect.models.duties import environment, not_modelled
 from kvinspect.models.given import SOURCE
+from kvinspect.models.json_keys import check_keys
 from kvinspect.models.memory import Memory
 from kvinspect.models.planned import ModelPlanning
 from kvinspect.models.specs_answer import SpecsAnswer, as_served, scheduler_defaults
@@ -163,7 +164,9 @@ class Served(NamedTuple):
         # Read before they are frozen, which no value without a bound is.
         arguments = engine_arguments(given)
         written = frozen(given if isinstance(given, Mapping) else {})
-        return cls(overridden, written, arguments, rules(), platform, capability)
+        applied = rules()
+        check_keys(written, lookup.number(applied.version), applied.release.models.draft_keys_take_dashes)
+        return cls(overridden, written, arguments, applied, platform, capability)
 
     def within(self, env: Mapping[str, str]) -> Served:
         """The same with environment variables and a KV connector."""

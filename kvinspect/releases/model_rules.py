@@ -83,6 +83,8 @@ class ModelRules(NamedTuple):
     """Ways to draft that have the target's backend where the draft has none of its own, under runner V2 alone."""
     drafts_with_a_cache_dtype: tuple[str, ...] = ("dflash", "dspark", "eagle", "eagle3", "mtp")
     """Ways to draft whose loader under runner V2 takes the draft's own cache dtype; V1 always does."""
+    draft_keys_take_dashes: bool = False
+    """Whether a key of `--speculative-config` may have dashes for underscores."""
     drafts_are_causal_by: tuple[str, ...] = ("is_causal", "dflash_config", "layer_types")
     """What tells whether a layer of a draft that looks both ways does not."""
     weigh_ahead: tuple[str, ...] = ()

@@ -15,7 +15,11 @@ RELEASE = _BEFORE.but(
     deployment=deployment.of_batches_in_flight,
     packs_latents=latent_windows.where_pages_differ,
     enlarge=unify.states_by_padding,
-    models=_BEFORE.models._replace(latent_is_quantised=True, drafts_are_causal_by=("dflash_config", "layer_types")),
+    models=_BEFORE.models._replace(
+        latent_is_quantised=True,
+        draft_keys_take_dashes=True,
+        drafts_are_causal_by=("dflash_config", "layer_types"),
+    ),
 )
 
 OLDER_RUNNER = older_runner(RELEASE, across_layers.by_block_stride)

@@ -91,7 +91,7 @@ def test_the_variables_of_the_process_are_not_read(run, model, monkeypatch):
     [
         ({"optimization_level": "1"}, {"cudagraph_mode": "PIECEWISE"}),
         ({"optimization_level": "3"}, None),
-        ({"optimization-level": 0, "compilation_config": {"cudagraph-mode": "FULL"}}, {"cudagraph_mode": "FULL"}),
+        ({"optimization-level": 0, "compilation_config": {"cudagraph_mode": "FULL"}}, {"cudagraph_mode": "FULL"}),
         ({"cudagraph_capture_sizes": [1, 2]}, {"cudagraph_capture_sizes": [1, 2]}),
     ],
 )

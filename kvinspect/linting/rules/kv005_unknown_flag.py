@@ -7,16 +7,22 @@ from collections.abc import Iterator
 from kvinspect.document.problem import nearest
 from kvinspect.linting.rule import ERROR, Found, Rule
 from kvinspect.linting.subjects.serve_file import ServeSubject
+from kvinspect.models.json_keys import unknown_keys
 from kvinspect.releases.data import flags
 from kvinspect.releases.data.catalogue import versions
 
 
 def check(subject: ServeSubject) -> Iterator[Found]:
-    """Keys without a flag, with the nearest one and the releases that have it."""
+    """Keys that are no flag, and keys inside a flag that it has no field for, with the nearest one or who has it."""
     for entry in subject.entries:
         if entry.flag is None:
             text = f"vLLM {subject.release.version} has no flag --{entry.key.replace('_', '-')}"
             yield Found((entry.key,), text + _hint(entry.key, subject), at_key=True)
+    written = {entry.key: entry.value for entry in subject.entries}
+    release = subject.release
+    for problem in unknown_keys(written, release.version, release.models.draft_keys_take_dashes):
+        near = f"; did you mean {problem.nearest}?" if problem.nearest else ""
+        yield Found(problem.path, f"{problem.path[-1]} {problem.message}{near}", at_key=True)
 
 
 def _hint(key: str, subject: ServeSubject) -> str:
