@@ -122,10 +122,6 @@ class Backend(NamedTuple):
             raise Refused("AssertionError", text, function="get_kv_cache_stride_order")
         return tuple(order)
 
-    def takes_kernel_block(self, size: int) -> bool:
-        """Whether the kernels run on blocks of `size` tokens."""
-        return fits(size, self.kernel_block_sizes)
-
     def sizes_for(self, spec: Any) -> tuple[int | str, ...]:
         """The kernel block sizes for layers of a spec, on which they may hang from 0.33 on."""
         rules = self.entry.get("supported_kernel_block_sizes")

@@ -103,6 +103,7 @@ def _answer(words: list[str], given: ModelOptions) -> AlignAnswer:
             raise
         return given.about(words, _of_model)
     given.none_of_documents()
+    document.require("kv_cache_config", "map")
     return api.align(document, engine=given.engine)
 
 

@@ -42,9 +42,6 @@ class UnalignedViews(NamedTuple):
     """K/V-first layers that are built page by page already (0.28)."""
 
 
-Alignment = Callable[[Tensor, UnalignedViews], TensorOutcome]
-
-
 def align_mixed(tensor: Tensor, unaligned: UnalignedViews) -> TensorOutcome:
     """Where views of block dim 0 and of block dim 1 share an allocation, move the former onto K/V-first storage."""
     outcome = start(tensor, unaligned.views)

@@ -35,7 +35,10 @@ def group_spec(group: Group, catalogue: Mapping[str, Any]) -> GroupSpec:
 def _viewed(spec: LayerSpec, path: Path) -> LayerSpec:
     """A spec whose layers get views. Raises Unknown for another: only its kernels know what lies on raw pages."""
     if not spec.has_views:
-        expected = "a kind whose layers have views; raw pages are known to a planning document only"
+        expected = (
+            "a kind whose layers have views; what HiSparse keeps in pages of a finished cache is not modelled, "
+            "so that they may stand in a planning document only"
+        )
         raise Unknown((*path, "kind"), spec.kind, expected, kind="raw-pages")
     return spec
 

@@ -9,9 +9,6 @@ from kvinspect.document.problem import Path
 from kvinspect.document.refusal import Refused
 from kvinspect.geometry import ViewError
 
-STAGES = ("spec", "customize_spec", "layout", "placement", "init_attn_backend", "allocate", "reshape", "align")
-"""The steps at which it may refuse, in order."""
-
 
 @contextmanager
 def stage(name: str, function: str = "", path: Path = ()) -> Iterator[None]:

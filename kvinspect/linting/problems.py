@@ -25,6 +25,8 @@ UNJUDGED = (
     "unknown-runner",
     "unreadable",
     "unknown-kind",
+    "unknown-page",
+    "raw-pages",
     "intricate",
     "limit",
     "fault",

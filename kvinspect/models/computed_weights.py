@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import fnmatch
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from kvinspect.models.arguments import EngineArguments
 from kvinspect.models.parallel import stage_layers
@@ -182,13 +182,3 @@ def _parts(module: Module, share: Share, groups: int) -> int:
     if module.share == EXPERTS:
         return share.experts
     return min(share.tensor, groups) if module.kv else share.tensor
-
-
-def total(sizes: Iterable[int]) -> int:
-    """The bytes of all stages."""
-    return sum(sizes)
-
-
-def computed_weights(config: Mapping[str, Any], arguments: EngineArguments, dtype: str, word: str | None) -> int:
-    """Bytes of the rank that holds most."""
-    return max(computed_bytes(config, arguments, dtype, word))

@@ -11,7 +11,7 @@ import importlib
 import json
 import pathlib
 import pkgutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -61,11 +61,6 @@ class Architecture(NamedTuple):
     pooling_type: str = "LAST"
     """How a pooling model makes one vector of a sequence's, by default."""
     attn_type: str = "decoder"
-
-    @property
-    def is_transformers(self) -> bool:
-        """Whether transformers' own modules run, with vLLM's attention layers put in."""
-        return self.cls.startswith("Transformers")
 
 
 @cache
@@ -199,9 +194,6 @@ def _family_modules() -> Mapping[str, str]:
         module = importlib.import_module(f"{families.__name__}.{info.name}")
         found.update(dict.fromkeys(module.ARCHITECTURES, info.name))
     return found
-
-
-Layers = Callable[..., Iterator[Any]]
 
 
 def family(model: Model, name: str, cls: str) -> ModuleType:

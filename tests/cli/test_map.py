@@ -82,3 +82,10 @@ def test_the_layers_of_a_conflict_stay_in_a_narrow_picture():
     names = matching(answer, tensor, None)
     shown = terminal.render(page(answer, tensor, names, 3, 20), width=20, colour=False, encoding="utf-8")
     assert all(layer in shown.replace("\n", "") for layer in tensor.conflict.layers)
+
+
+def test_a_planning_document_has_nothing_to_draw_yet(run, tmp_path):
+    path = tmp_path / "plan.json"
+    path.write_text('{"kv_cache_specs": {}, "available_memory": [1]}', encoding="utf-8")
+    done = run("map", path)
+    assert (done.returncode, "kv_cache_config: is missing; map needs it" in done.stderr) == (2, True)

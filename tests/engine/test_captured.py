@@ -11,11 +11,6 @@ from conftest import ROOT
 
 CAPTURED = ROOT / "tests" / "capture"
 NAMES = ["dense", "window", "hybrid"]
-FIRST = {
-    "dense": "model.layers.0.self_attn.attn",
-    "window": "model.layers.0.self_attn.attn",
-    "hybrid": "model.layers.0.linear_attn",
-}
 
 OTHER = {list: lambda value: [*value[:-1], value[-1] + 1], int: lambda value: value + 7, str: lambda value: "float64"}
 """A value of the same kind that is another."""

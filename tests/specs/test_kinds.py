@@ -111,6 +111,8 @@ def test_a_cache_with_raw_pages_is_refused_and_said_to_be(kind):
         kvinspect.align({"engine": "0.33", "kv_cache_config": config})
     assert "a planning document only" in str(caught.value)
     assert caught.value.errors[0].path == ("kv_cache_config", "kv_cache_groups", 0, "kv_cache_spec", "kind")
+    found = kvinspect.lint({"engine": "0.33", "kv_cache_config": config})
+    assert [finding.unjudged for finding in found.findings] == [True]
 
 
 @pytest.mark.parametrize(("kind", "first"), [("circular_buffer", "0.29"), ("kpool_tail", "0.30")])

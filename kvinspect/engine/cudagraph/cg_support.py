@@ -23,13 +23,8 @@ from kvinspect.engine.cudagraph.support import AttentionCGSupport, AttentionCGSu
 from kvinspect.engine.release import EngineRelease
 
 
-def cg_support_document(document: Document, release: EngineRelease, setting: AnswerHeader) -> CGSupportAnswer:
-    """What becomes of a document's CUDA graph mode. Raises Unknown for an unknown name."""
-    return cg_support_stages(Stages(document, release), setting)
-
-
 def cg_support_stages(cache: Stages, setting: AnswerHeader) -> CGSupportAnswer:
-    """What becomes of the CUDA graph mode of a cache, whose groups may have been built. Raises Unknown likewise."""
+    """What becomes of the CUDA graph mode of a cache. Raises Unknown for an unknown name."""
     document, release = cache.document, cache.release
     requested = requested_mode(document)
     try:

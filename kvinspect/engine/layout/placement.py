@@ -19,7 +19,6 @@ from kvinspect.engine.layout.strides import layout_strides
 from kvinspect.engine.pages import aligned_by_slots
 from kvinspect.engine.placement import Space
 from kvinspect.provenance import vllm
-from kvinspect.specs.attention import AttentionSpec
 from kvinspect.specs.kinds import LayerSpec
 from kvinspect.specs.needs import UnpaddedPage
 from kvinspect.specs.uniform_type import UniformTypeSpecs
@@ -160,11 +159,6 @@ def _alike(group: KVCacheGroup) -> dict[LayerSpec, tuple[str, ...]]:
     for layer, spec in group.spec.specs:
         found.setdefault(spec, []).append(layer)
     return {spec: tuple(layers) for spec, layers in found.items()}
-
-
-def is_compressed_index(spec: LayerSpec) -> bool:
-    """Whether a latent layer stores one state for several tokens."""
-    return isinstance(spec, AttentionSpec) and spec.compress_ratio > 1
 
 
 def _rounded_up(size: int, multiple: int) -> int:

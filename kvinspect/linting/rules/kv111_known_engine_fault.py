@@ -45,10 +45,6 @@ def _free(subject: DocumentSubject, fault_of: Callable[[DocumentSubject], Fault 
     return f"free of it: {', '.join(free)}" if free else "no release that kvinspect knows is free of it"
 
 
-def _release(subject: DocumentSubject, version: str) -> Release:
-    return release(version, choose(subject.document, version).runner)
-
-
 def _is_free(subject: DocumentSubject, fault_of: Callable[[DocumentSubject], Fault | None], other: Release) -> bool:
     if next(unknown_names(subject.document, other), None) is not None:
         return False
