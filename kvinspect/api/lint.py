@@ -86,6 +86,24 @@ def lint_many(
     return [found[name] if name in found else lint_it(name) for name in names]
 
 
+def lint_words(words: Sequence[str], options: Options) -> FileResult:
+    """The findings of the words of a `vllm serve` command under every release of the options, or under its own.
+
+    Raises ValueError where the call is wrong: a flag that no release has, a model that is not known; DocumentError
+    where the configuration that the options name is.
+    """
+    from kvinspect.linting.lint_command import lint_command, unset_command
+
+    try:
+        settings = read_settings(pathlib.Path(options.config)) if options.config is not None else _settings("-")
+    except DocumentError as error:
+        if options.config is not None:
+            raise
+        return unset_command(words, error)
+    results = lint_command(words, options.over(settings), options.engines or (None,))
+    return together(results, [lookup.known(engine) for engine in options.engines])
+
+
 def _by_processes(names: Sequence[str], lint_it: Callable[[str], FileResult], jobs: int) -> dict[str, FileResult]:
     """Name → findings. Where the system ends a process, each file that is left has a process of its own."""
     from concurrent.futures import ProcessPoolExecutor

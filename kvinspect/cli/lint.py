@@ -12,6 +12,7 @@ import typer
 from kvinspect.cli.exits import CLEAN, FINDINGS, INPUT, bad_call, print_problems, say
 from kvinspect.cli.options import Coloured, Debug, Output, Quiet, codes
 from kvinspect.cli.output import Color, look_of, write
+from kvinspect.cli.serve_words import unmarked
 from kvinspect.document.numbers import counted
 from kvinspect.output.safe import Syntax
 
@@ -28,6 +29,7 @@ Examples:
   kvinspect lint configs/ --engine 0.25,0.27,0.28
   kvinspect lint configs/ --select KV1,KV3 --format sarif -o kvinspect.sarif
   kvinspect lint 'configs/*-rocm.yaml' --statistics
+  kvinspect lint Qwen/Qwen3-8B --max-num-seqs 512 --attention-backend FLASHINFER
 """
 
 
@@ -70,7 +72,11 @@ Words = Annotated[
 
 def lint(
     paths: Annotated[
-        list[str] | None, typer.Argument(metavar="[PATH...]", help="Files, folders, patterns, - for stdin.")
+        list[str] | None,
+        typer.Argument(
+            metavar="[PATH... | MODEL [VLLM FLAGS...]]",
+            help="Files, folders, patterns, - for stdin; a model as plan takes it, a whole command too.",
+        ),
     ] = None,
     engine: Annotated[
         str | None, typer.Option(metavar="RELEASES", help="vLLM releases, e.g. 0.25,0.28; wins over the files'.")
@@ -100,15 +106,19 @@ def lint(
     color: Coloured = Color.auto,
     debug: Debug = False,
 ) -> None:
-    """Check documents, models' config.json and `vllm serve --config` files against what vLLM would make of them.
+    """Check documents, models' config.json, `vllm serve --config` files or a `vllm serve` command against vLLM.
 
     Inspection and planning documents as they stand; a config.json, and a serve file whose model is here, planned.
-    Without PATH the folder configs/. Ends with 1 where there is a finding, 2 where a file cannot be judged.
+    One name that is no file, and whatever has flags, is a model. Without PATH the folder configs/. Ends with 1 where
+    there is a finding, 2 where something cannot be judged.
     """
     from kvinspect.linting import baseline as known
 
     options = _options(engine, select, ignore, fail_on, config)
-    every = _results(paths or ["configs"], options, jobs, verbose)
+    words = unmarked(paths or ["configs"])
+    every = _of_command(words, options) if _is_command(words) else _results(words, options, jobs)
+    if verbose:
+        _say_kinds([result for result, _ in every])
     _say_faults([result for result, _ in every], debug)
     results = _of_our_kinds(every, skip_others)
     if write_baseline:
@@ -152,7 +162,32 @@ def _split(words: list[str] | None) -> tuple[str, ...]:
     return tuple(part.strip() for word in words or () for part in word.split(",") if part.strip())
 
 
-def _results(paths: list[str], options: Options, jobs: int, verbose: bool) -> list[tuple[FileResult, bool]]:
+def _is_command(words: list[str]) -> bool:
+    """Whether words are a model with its flags, or a whole command; one that is here under its name is a path."""
+    from kvinspect.question.documents import names_model
+
+    return names_model(words) and not (len(words) == 1 and os.path.lexists(words[0]))
+
+
+def _of_command(words: list[str], options: Options) -> list[tuple[FileResult, bool]]:
+    """What came of a command line. Raises BadParameter for a flag or a model that is not known."""
+    from kvinspect.api.lint import lint_words
+    from kvinspect.document.problem import DocumentError
+
+    try:
+        return [(lint_words(words, options), True)]
+    except DocumentError:
+        raise
+    except ValueError as error:
+        raise bad_call(str(error)) from None
+
+
+def _say_kinds(results: Sequence[FileResult]) -> None:
+    for result in results:
+        say(f"{result.source}: {result.kind}" + (f", vLLM {result.release}" if result.release else ""))
+
+
+def _results(paths: list[str], options: Options, jobs: int) -> list[tuple[FileResult, bool]]:
     """What came of each file, and whether the call named it itself."""
     from kvinspect.api.lint import lint_many
     from kvinspect.cli.walk import named_files
@@ -165,9 +200,6 @@ def _results(paths: list[str], options: Options, jobs: int, verbose: bool) -> li
         files[os.path.normpath(found.file)] = found if found.by_call else known
     linked = frozenset(one.file for one in files.values() if one.elsewhere)
     results = lint_many([one.file for one in files.values()], options, jobs, linked)
-    if verbose:
-        for result in results:
-            say(f"{result.source}: {result.kind}" + (f", vLLM {result.release}" if result.release else ""))
     every = [(result, one.by_call) for result, one in zip(results, files.values(), strict=True)]
     return every + [(unjudged(error.errors), True) for error in unread]
 
@@ -219,7 +251,8 @@ def _report(results: Sequence[FileResult]) -> LintReport:
     used = {finding.code for finding in findings}
     rules = [RuleInfo(*rule[:4], page(rule.code)) for rule in all_rules() if rule.code in used]
     remarks = [(result.source, result.remark) for result in results if result.remark]
-    return LintReport(findings, [result.source for result in results], __version__, rules, remarks)
+    lines = {result.source: result.text for result in results if result.kind == "command"}
+    return LintReport(findings, [result.source for result in results], __version__, rules, remarks, lines)
 
 
 def _by_place(output: str | None) -> How:

@@ -37,7 +37,7 @@ COMMANDS = {
     "mm-prefix": ("mm_prefix", "Which image and video tokens attend bidirectionally."),
     "plan": ("plan", "Whether a model fits, and how many requests its cache holds."),
     "diff": ("diff", "Compare two KV caches; can one read the other's blocks?"),
-    "lint": ("lint", "Check documents, config.json and `vllm serve` files in CI."),
+    "lint": ("lint", "Check documents, config.json and `vllm serve` files in CI, or a command."),
     "rule": ("rule", "The documentation of a lint rule, or the list of all."),
     "map": ("draw", "Draw which bytes of an allocation each layer's blocks take."),
     "capture": ("capture", "How to write the KV cache of a running vLLM as a document."),
@@ -62,7 +62,7 @@ Are the files of a repository sound?
 All commands: kvinspect --help
 """
 
-OF_MODELS = dict.fromkeys(("plan", "align", "cg-support", "map"), WithServeWords) | {"diff": WithTwoSides}
+OF_MODELS = dict.fromkeys(("plan", "align", "cg-support", "map", "lint"), WithServeWords) | {"diff": WithTwoSides}
 """The commands that take a model with the flags of `vllm serve`, and how they read them."""
 
 ISSUES = "the project's issue tracker"

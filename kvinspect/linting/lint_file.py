@@ -7,7 +7,7 @@ import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from kvinspect.document.document import Document
 from kvinspect.document.finding import Finding, Severity
@@ -28,13 +28,24 @@ from kvinspect.linting.suppress import silenced
 from kvinspect.question.kinds import FileKind, kind_of
 from kvinspect.question.question import Question, Rules
 from kvinspect.releases.data import flags
+from kvinspect.releases.release import Release
+
+if TYPE_CHECKING:
+    from kvinspect.models.memory import Memory
+    from kvinspect.question.model import ModelQuestion
+
+
+Kinds = FileKind | Literal["unreadable", "command"]
 
 
 class FileResult(NamedTuple):
-    """What came of a file: its kind (`unreadable` where that could not be told), the release, the findings."""
+    """What came of a file: its kind (`unreadable` where that could not be told), the release, the findings.
+
+    Or of a command line, which no file holds.
+    """
 
     source: str
-    kind: FileKind | Literal["unreadable"]
+    kind: Kinds
     release: str
     findings: tuple[Finding, ...] = ()
     fail_on: Severity = Severity.WARNING
@@ -46,6 +57,8 @@ class FileResult(NamedTuple):
     """What is wrong with the settings of the file's folder, which keeps it from being judged."""
     fault: str = ""
     """The traceback where kvinspect itself failed, which is a finding as well."""
+    text: str = ""
+    """The command line that was judged."""
 
     @property
     def failing(self) -> bool:
@@ -85,7 +98,7 @@ def lint_under(
         kind = kind_of(source.value, source.name)
     except DocumentError as error:
         verdict = Verdict("", list(as_findings(error.errors)))
-        return [_result("unreadable", Source(label, None), verdict, settings)] * len(engines)
+        return [result_of("unreadable", Source(label, None), verdict, settings)] * len(engines)
     except Exception as error:
         return [failed(label, error)] * len(engines)
     return [_linted(kind, source, settings, engine) for engine in engines]
@@ -115,15 +128,19 @@ REPORT = "this is a fault of kvinspect; report it with what --debug prints"
 
 def _linted(kind: FileKind, source: Source, settings: Settings, engine: str | None) -> FileResult:
     try:
-        return _unquoted(_result(kind, source, _judged(kind, source, settings, engine), settings), source)
+        return _unquoted(result_of(kind, source, _judged(kind, source, settings, engine), settings), source)
     except Exception as error:
         return _unquoted(failed(source.name, error), source)
 
 
 def _judged(kind: FileKind, source: Source, settings: Settings, engine: str | None) -> Verdict:
+    return verdict_of(source, lambda: _JUDGES[kind](source, settings, engine))
+
+
+def verdict_of(source: Source, judge: Callable[[], Verdict]) -> Verdict:
     """The verdict; what keeps a file from being judged is a finding, so that the others are linted."""
     try:
-        return _JUDGES[kind](source, settings, engine)
+        return judge()
     except DocumentError as error:
         return Verdict("", list(as_findings(error.errors)))
     except Unknown as unknown:
@@ -142,7 +159,7 @@ def _other(source: Source, settings: Settings, engine: str | None) -> Verdict:
     raise DocumentError(source.placed([problem]))
 
 
-def _result(kind: FileKind | Literal["unreadable"], source: Source, verdict: Verdict, settings: Settings) -> FileResult:
+def result_of(kind: Kinds, source: Source, verdict: Verdict, settings: Settings) -> FileResult:
     """The result with what is switched off, silenced or of another severity by the settings."""
     kept = [f._replace(severity=settings.severity.get(f.code, f.severity)) for f in verdict.findings]
     if kind in ("document", "serve"):
@@ -176,7 +193,7 @@ def _document(source: Source, settings: Settings, engine: str | None) -> Verdict
         raise DocumentError(source.repeated)
     document = _with_defaults(from_source(source), settings)
     asked = Question.of(document, _rules_for(document.source, document.model.engine, settings, engine))
-    found = list(_checked(DocumentSubject(asked.about), "document", source, places_in(asked)))
+    found = list(checked(DocumentSubject(asked.about), "document", source, places_in(asked)))
     return Verdict(asked.release.version, found, NOT_PLANNED if _lacks_memory(document) else "")
 
 
@@ -212,15 +229,19 @@ def _rules_for(source: Source, written: str | None, settings: Settings, engine: 
 
 def _serve(source: Source, settings: Settings, engine: str | None) -> Verdict:
     rules = _rules_for(source, None, settings, engine)
-    release = rules.release
+    return of_flags(source, rules.release, lambda: _model_of_serve(source, rules, settings))
+
+
+def of_flags(source: Source, release: Release, model: Callable[[], Sequence[Finding] | None]) -> Verdict:
+    """The verdict on flags, and behind them on the model under these, where there is one and the flags are right."""
     subject = ServeSubject(source, release, flags.read(release.version), source.repeated)
-    found = [*_checked(subject, "serve", source), *as_findings(source.placed(subject.unknown_names))]
+    found = [*checked(subject, "serve", source), *as_findings(source.placed(subject.unknown_names))]
     if any(finding.severity is Severity.ERROR for finding in found):
         return Verdict(release.version, found, "judged by its flags only: the model is judged once they are right")
-    of_model = _model_of_serve(source, rules, settings)
-    if of_model is None:
+    about = model()
+    if about is None:
         return Verdict(release.version, found, FLAGS_ONLY)
-    return Verdict(release.version, [*found, *of_model])
+    return Verdict(release.version, [*found, *about])
 
 
 FLAGS_ONLY = "judged by its flags only: the model's config.json is not here"
@@ -265,12 +286,35 @@ def _model_of_serve(source: Source, rules: Rules, settings: Settings) -> list[Fi
 def _of_model(
     source: Source, model: Any, arguments: Mapping[str, Any], rules: Rules, settings: Settings
 ) -> Iterator[Finding]:
+    from kvinspect.question.model import ModelQuestion, Served
+
+    platform, capability = settings.platform or "cuda", settings.device_capability
+
+    def asked() -> ModelQuestion:
+        served = Served.of(model, arguments, lambda: rules, platform, capability)
+        return ModelQuestion(served, _memory(arguments))
+
+    return of_model(source, asked)
+
+
+def _memory(arguments: Mapping[str, Any]) -> Memory:
+    from kvinspect.models.memory import Memory, parse_size
+    from kvinspect.question.memory import PLENTY
+
+    try:
+        return Memory(parse_size(str(arguments["kv_cache_memory_bytes"])), "given")
+    except (KeyError, ValueError):
+        return PLENTY
+
+
+def of_model(source: Source, ask: Callable[[], ModelQuestion]) -> Iterator[Finding]:
+    """The findings about a model and its cache, at the flags that the source holds. Raises DocumentError."""
     from kvinspect.linting.subjects.model_config import ModelFile, subjects
 
-    file = ModelFile(source, model, settings.platform or "cuda", settings.device_capability, arguments)
-    about, cache = subjects(file, rules)
-    yield from _checked(about, "model", source, file.place)
-    yield from _checked(cache, "document", source, file.place)
+    file = ModelFile(source)
+    about, cache = subjects(file, ask)
+    yield from checked(about, "model", source, file.place)
+    yield from checked(cache, "document", source, file.place)
 
 
 @cache
@@ -278,9 +322,10 @@ def _rules(kind: Kind) -> tuple[Rule, ...]:
     return tuple(rule for rule in all_rules() if rule.kind == kind)
 
 
-def _checked(
+def checked(
     subject: Any, kind: Kind, source: Source, place: Callable[[Path], Path] = _as_it_stands
 ) -> Iterator[Finding]:
+    """The findings of the rules of a kind."""
     for rule in _rules(kind):
         for found in rule.check(subject):
             yield _finding(rule, found._replace(path=place(found.path)), source)

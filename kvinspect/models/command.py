@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from kvinspect.document.limits import MAX_DEPTH
@@ -36,25 +37,68 @@ class Command(NamedTuple):
     arguments: Mapping[str, Any]
 
 
+class Plain(NamedTuple):
+    """A word that is no flag and no value of one, and its number in the command."""
+
+    text: str
+    at: int
+
+
+class Flag(NamedTuple):
+    """A flag of a command as it is written, its value not yet read."""
+
+    name: str
+    """In full and without its dashes."""
+    facts: Mapping[str, Any]
+    """What it takes."""
+    said: Any
+    """The text of its value, the texts of a list; True or False where it takes none, None where that is left out."""
+    words: range
+    """The numbers of its words."""
+    known: bool = True
+    """Whether the release has it, and not only another one."""
+
+
+class UnknownFlag(ValueError):
+    """A flag that the release does not have."""
+
+
 def read_words(words: Sequence[str], flags: Flags) -> Command:
     """A command's words. Raises ValueError for a flag that the release does not have, or that lacks its value."""
     positional: list[str] = []
     arguments: dict[str, Any] = {}
+    for one in split_words(words, flags):
+        if isinstance(one, Plain):
+            positional.append(one.text)
+        else:
+            _set(arguments, *_home(one.name, one.facts, _value(one)))
+    return Command(tuple(positional), arguments)
+
+
+def split_words(words: Sequence[str], flags: Flags, others: Sequence[Flags] = ()) -> Iterator[Plain | Flag]:
+    """The flags of a command and its other words, in their order; a flag may be one of the `others` as well.
+
+    Raises ValueError for a flag that none of these releases has, or that lacks its value.
+    """
     left = deque(words)
     while left:
+        at = len(words) - len(left)
         word = left.popleft()
         if word == "--":
-            positional += left
-            break
+            yield from (Plain(text, at + 1 + i) for i, text in enumerate(left))
+            return
         if not flag_names.is_flag(word):
-            positional.append(word)
+            yield Plain(word, at)
             continue
         if word.startswith("-O"):
-            arguments["optimization_level"] = _level(word, left, flags)
-            continue
-        name, facts, given = _flag(word, flags)
-        _set(arguments, *_home(name, facts, _value(word, name, facts, given, left)))
-    return Command(tuple(positional), arguments)
+            known, name, facts, said = True, "optimization-level", _NOTHING_MORE, _level(word, left, flags)
+        else:
+            known, (name, facts, given) = _known(word, flags, others)
+            said = _written(word, name, facts, given, left)
+        yield Flag(name, facts, said, range(at, len(words) - len(left)), known)
+
+
+_NOTHING_MORE: Mapping[str, Any] = {}
 
 
 def _level(word: str, left: deque[str], flags: Flags) -> str:
@@ -67,20 +111,35 @@ def _level(word: str, left: deque[str], flags: Flags) -> str:
     return level
 
 
-def _flag(word: str, flags: Flags) -> tuple[str, Mapping[str, Any], str | None]:
-    """(name without dashes, what it takes, the value that stands in the same word)."""
+_Named = tuple[str, Mapping[str, Any], str | None]
+"""(name without dashes, what it takes, the value that stands in the same word)."""
+
+
+def _known(word: str, flags: Flags, others: Sequence[Flags]) -> tuple[bool, _Named]:
+    """Whether the release has a flag, and the flag: its own, or that of the first other release that has it."""
+    try:
+        return True, _flag(word, flags)
+    except UnknownFlag:
+        for other in others:
+            with suppress(ValueError):
+                return False, _flag(word, other)
+        raise
+
+
+def _flag(word: str, flags: Flags) -> _Named:
     written, equals, given = word.partition("=")
     head, dot, keys = written.partition(".")
     found = flag_names.named(head, flags, OURS)
     name = found.name + dot + keys
     facts = {"takes": "value"} if name in OURS else flags.find(name)
     if facts is None:
-        raise ValueError(flag_names.unknown(written, name, flags, OURS))
+        raise UnknownFlag(flag_names.unknown(written, name, flags, OURS))
     value = given if equals else None
     return name, facts, value if found.attached is None or dot else f"{found.attached}{equals}{given}".removeprefix("=")
 
 
-def _value(word: str, name: str, facts: Mapping[str, Any], given: str | None, left: deque[str]) -> Any:
+def _written(word: str, name: str, facts: Mapping[str, Any], given: str | None, left: deque[str]) -> Any:
+    """What a flag says, see `Flag.said`; the words of its value are taken from those that are left."""
     dotted = "." in name
     if facts["takes"] == "nothing" and given is None and not dotted:
         return not (name.startswith("no-") and facts.get("negates"))
@@ -89,13 +148,20 @@ def _value(word: str, name: str, facts: Mapping[str, Any], given: str | None, le
         while left and not flag_names.is_flag(left[0]):
             taken.append(left.popleft())
         return taken
-    if given is None:
-        if not left or (not dotted and flag_names.is_flag(left[0])):
-            if facts.get("optional"):
-                return None
-            raise ValueError(f"{word} lacks its value")
-        given = left.popleft()
-    return _of_key(name, given) if dotted else _typed(name, facts, given)
+    if given is not None:
+        return given
+    if not left or (not dotted and flag_names.is_flag(left[0])):
+        if facts.get("optional"):
+            return None
+        raise ValueError(f"{word} lacks its value")
+    return left.popleft()
+
+
+def _value(flag: Flag) -> Any:
+    """The value of a flag, its text read."""
+    if not isinstance(flag.said, str):
+        return flag.said
+    return _of_key(flag.name, flag.said) if "." in flag.name else _typed(flag.name, flag.facts, flag.said)
 
 
 def _of_key(name: str, text: str) -> Any:

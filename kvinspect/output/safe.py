@@ -63,7 +63,7 @@ _ANYWHERE = re.compile(r"#(?=#\w*\[)")
 _AT_START = re.compile(rf"((?:^|[{_BREAKS}]){_BLANK}*):(?=:)")
 """`::error …::`: GitHub, Gitea and Forgejo read it at the start of a line."""
 
-_OURS = re.compile(r"::(?:error|warning|notice) file=")
+_OURS = re.compile(r"::(?:error|warning|notice) (?:file|title)=")
 
 
 def holds_command(text: str) -> bool:

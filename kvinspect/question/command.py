@@ -82,7 +82,11 @@ def read_command(words: Sequence[str], engine: str | None, like: str | None = No
     taken. Raises ValueError for a flag that the release does not have, NotFound where the model is not there,
     DocumentError where a file cannot be read.
     """
-    launch = _launch(words)
+    return read_launch(launched(words), engine, like)
+
+
+def read_launch(launch: Launch, engine: str | None, like: str | None = None) -> ServeCommand:
+    """What the words behind `vllm serve` name; see `read_command`."""
     with placed(None):
         known = flags.read(Rules.of(engine or launch.release).release.version)
     for note in launch.notes:
@@ -90,7 +94,7 @@ def read_command(words: Sequence[str], engine: str | None, like: str | None = No
     return _read(launch.words, known, like)._replace(env=_literal(launch.env), launch=launch)
 
 
-def _launch(words: Sequence[str]) -> Launch:
+def launched(words: Sequence[str]) -> Launch:
     """What the words start. The first word may be a text that has to be split, with further flags behind it."""
     text = words[0] if words else ""
     if len(text.split(maxsplit=1)) < 2 or is_file(text) or is_folder(text):
@@ -116,7 +120,7 @@ OF_THE_SERVER = frozenset((
 """Arguments on whose values nothing depends here."""
 
 
-def _written_out(words: Sequence[str]) -> list[str]:
+def written_out(words: Sequence[str]) -> list[str]:
     """The words without marks; only what the server alone looks at may be left to a shell. Raises ValueError."""
     found = []
     for i, word in enumerate(words):
@@ -136,7 +140,7 @@ def _written_out(words: Sequence[str]) -> list[str]:
 
 def _read(rest: Sequence[str], known: Flags, like: str | None) -> ServeCommand:
     """The command behind its variables."""
-    command = read_words(_written_out(rest), known)
+    command = read_words(written_out(rest), known)
     arguments = dict(command.arguments)
     by_flag = frozenset(arguments)
     file = None

@@ -27,7 +27,7 @@ WORDS = {
     "blanks": " \u00a0\t::set-output name=v::sound",
     "terminal": "\x1b]0;owned\x07\x1b[2J\u202e\x9b31m",
 }
-LOOKS_LIKE_A_COMMAND = re.compile(r"##\w*\[|^\s*::(?!(?:error|warning|notice) file=)", re.MULTILINE)
+LOOKS_LIKE_A_COMMAND = re.compile(r"##\w*\[|^\s*::(?!(?:error|warning|notice) (?:file|title)=)", re.MULTILINE)
 RAW = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
@@ -112,6 +112,10 @@ def lints(files):
     yield [*everything, "--engine", "0.25,0.28"]
     yield [files.layer, "--config", files.settings]
     yield [files.layer, "--baseline", files.settings]
+    yield [files.model, "--served-model-name", files.word, "--kv-cache-dtype", files.word, "--swap-space", "4"]
+    yield [files.model, "--hf-overrides", json.dumps({files.word: files.word}), "--attention-backend", files.word]
+    yield from ([one, "-tp", "3"] for one in (files.model, files.odd_model, files.odd_family, files.serve))
+    yield [files.word, "--max-num-seqs", "4"]
 
 
 LLAMA = str(ROOT / "configs/llama-3.1-8b.yaml")

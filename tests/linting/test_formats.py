@@ -94,6 +94,14 @@ SARIF = {
                 "required": ["tool"],
                 "additionalProperties": False,
                 "properties": {
+                    "invocations": {
+                        "type": "array",
+                        "items": {
+                            "type": "object",
+                            "required": ["executionSuccessful"],
+                            "properties": {"executionSuccessful": {"type": "boolean"}},
+                        },
+                    },
                     "tool": {
                         "type": "object",
                         "required": ["driver"],
@@ -128,6 +136,22 @@ SARIF = {
                             }
                         },
                     },
+                    "artifacts": {
+                        "type": "array",
+                        "minItems": 0,
+                        "uniqueItems": True,
+                        "items": {
+                            "type": "object",
+                            "additionalProperties": False,
+                            "properties": {
+                                "contents": {
+                                    "type": "object",
+                                    "additionalProperties": False,
+                                    "properties": {"text": {"type": "string"}},
+                                },
+                            },
+                        },
+                    },
                     "columnKind": {"enum": ["utf16CodeUnits", "unicodeCodePoints"]},
                     "results": {
                         "type": "array",
@@ -156,7 +180,8 @@ SARIF = {
                                                         "type": "object",
                                                         "additionalProperties": False,
                                                         "properties": {
-                                                            "uri": {"type": "string", "format": "uri-reference"}
+                                                            "uri": {"type": "string", "format": "uri-reference"},
+                                                            "index": {"type": "integer", "minimum": -1},
                                                         },
                                                     },
                                                     "region": {

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from kvinspect.document.problem import DocumentError, Path, Problem
 from kvinspect.document.refusal import Refused, Unknown
 from kvinspect.document.source import Source
 from kvinspect.linting.subjects.document import DocumentSubject
-from kvinspect.models.config import Model
-from kvinspect.models.memory import Memory, parse_size
 from kvinspect.models.specs_answer import SpecsAnswer
-from kvinspect.question.memory import PLENTY
-from kvinspect.question.model import ModelQuestion, Served
-from kvinspect.question.question import Rules
+from kvinspect.question.model import ModelQuestion
 
 FLAGS: Mapping[str, tuple[str, ...]] = {
     "backend": ("attention-backend", "attention-config"),
@@ -45,13 +41,9 @@ class ModelSubject(NamedTuple):
 
 
 class ModelFile(NamedTuple):
-    """What is linted: the file that findings point into, the model, and the engine's arguments."""
+    """The file, or the command line, that says the arguments of a model, into which findings point."""
 
     source: Source
-    model: Model
-    platform: str
-    capability: str | None
-    arguments: Mapping[str, Any]
 
     def written(self) -> Mapping[str, str]:
         """Flags with dashes → the keys of the file that set them; a dotted key sets a part of its flag."""
@@ -79,15 +71,29 @@ class ModelFile(NamedTuple):
             return (written["model"],)
         return ("architectures", 0) if "architectures" in self.source.value else ()
 
+    def placed(self, problems: Iterable[Problem]) -> Iterator[Problem]:
+        """Problems of the file itself as they stand; those of arguments at the flag that says them."""
+        for problem in problems:
+            if problem.mark is not None and problem.source == self.source.name:
+                yield problem
+                continue
+            where = "" if problem.mark is None else f"{problem.where}: "
+            said = problem._replace(
+                message=f"{where}{problem.text}", expected="", found="", nearest="", hint="", source="", line_text=""
+            )
+            yield self.source.place(said._replace(path=self.flag_of(problem), mark=None))
 
-def subjects(file: ModelFile, rules: Rules, memory: Memory | None = None) -> tuple[ModelSubject, DocumentSubject]:
-    """The stages of the model, and the cache that they become. Raises DocumentError where the engine stops before."""
+
+def subjects(file: ModelFile, ask: Callable[[], ModelQuestion]) -> tuple[ModelSubject, DocumentSubject]:
+    """The stages of the model that `ask` asks about, and the cache that they become.
+
+    Raises DocumentError, with its places in the file, where the engine stops before.
+    """
     try:
-        served = Served.of(file.model, file.arguments, lambda: rules, file.platform, file.capability)
-        asked = ModelQuestion(served, memory or _memory(file.arguments))
-        return ModelSubject(asked.stages, file.arguments), DocumentSubject(asked.cache.about)
+        asked = ask()
+        return ModelSubject(asked.stages, asked.served.written), DocumentSubject(asked.cache.about)
     except DocumentError as error:
-        raise DocumentError(list(_placed(error.errors, file))) from None
+        raise DocumentError(file.placed(error.errors)) from None
     except Unknown as unknown:
         raise DocumentError(
             file.source.placed([unknown.problem._replace(path=file.place(_KINDS.get(unknown.kind, ())))])
@@ -95,23 +101,3 @@ def subjects(file: ModelFile, rules: Rules, memory: Memory | None = None) -> tup
     except Refused as refused:
         problem = Problem(file.place(()), message=f"the engine stops: {refused.refusal.text}", kind="refused")
         raise DocumentError(file.source.placed([problem])) from None
-
-
-def _memory(arguments: Mapping[str, Any]) -> Memory:
-    try:
-        return Memory(parse_size(str(arguments["kv_cache_memory_bytes"])), "given")
-    except (KeyError, ValueError):
-        return PLENTY
-
-
-def _placed(problems: tuple[Problem, ...], file: ModelFile) -> Iterator[Problem]:
-    """Problems of the model's file as they stand; those of arguments at the flag that says them."""
-    for problem in problems:
-        if problem.mark is not None and problem.source == file.source.name:
-            yield problem
-            continue
-        path = file.flag_of(problem)
-        where = "" if problem.mark is None else f"{problem.where}: "
-        message = f"{where}{problem.text}"
-        said = problem._replace(message=message, expected="", found="", nearest="", hint="")
-        yield file.source.place(said._replace(path=path, source="", mark=None, line_text=""))

@@ -11,13 +11,19 @@ COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE:
 
 def render(report: LintReport) -> str:
     """A command a finding or remark, and the summary as a line."""
-    remarks = [f"::notice file={_property(source)}::{_data(remark)}" for source, remark in report.remarks]
-    return "\n".join([*map(_command, report.findings), *remarks, report.summary]) + "\n"
+    lines = report.command_lines
+    commands = [_command(finding, finding.source not in lines) for finding in report.findings]
+    remarks = [
+        f"::notice {'title=judged in part' if source in lines else f'file={_property(source)}'}::{_data(remark)}"
+        for source, remark in report.remarks
+    ]
+    return "\n".join([*commands, *remarks, report.summary]) + "\n"
 
 
-def _command(finding: Finding) -> str:
-    place = {"file": finding.source}
-    if finding.mark:
+def _command(finding: Finding, in_file: bool) -> str:
+    """A finding; one in no file stands at the workflow's run."""
+    place = {"file": finding.source} if in_file else {}
+    if finding.mark and in_file:
         place |= {"line": str(finding.mark.line), "col": str(finding.mark.column)}
     place["title"] = f"{finding.code} {finding.name}"
     properties = ",".join(f"{key}={_property(value)}" for key, value in place.items())

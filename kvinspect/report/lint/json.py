@@ -11,6 +11,9 @@ def render(report: LintReport) -> str:
     """One object, ASCII only."""
     counts = {severity.word: count for severity, count in sorted(report.counts.items(), reverse=True)}
     findings = [dict(finding.to_dict()) for finding in report.findings]
-    head = {"schema_version": SCHEMA_VERSION, "version": report.version, "files": len(report.sources)}
+    lines = [{"source": source, "text": text} for source, text in report.command_lines.items()]
+    files = len(report.sources) - len(lines)
+    head = {"schema_version": SCHEMA_VERSION, "version": report.version, "files": files}
     remarks = [{"source": source, "message": remark} for source, remark in report.remarks]
-    return as_json({**head, "counts": counts, "findings": findings, "remarks": remarks})
+    more = {"command_lines": lines} if lines else {}
+    return as_json({**head, "counts": counts, "findings": findings, "remarks": remarks, **more})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from kvinspect.document.finding import Finding, Severity
@@ -25,13 +25,15 @@ class LintReport(NamedTuple):
 
     findings: Sequence[Finding]
     sources: Sequence[str]
-    """The files that were looked at."""
+    """The files, or the command line, that were looked at."""
     version: str
     """Of kvinspect."""
     rules: Sequence[RuleInfo] = ()
     """The rules, for formats that describe them."""
     remarks: Sequence[tuple[str, str]] = ()
     """(file, what was left unjudged in it) where no finding says so."""
+    command_lines: Mapping[str, str] = {}
+    """The text of each source that is a command line and no file."""
 
     @property
     def counts(self) -> Counter[Severity]:
@@ -40,8 +42,8 @@ class LintReport(NamedTuple):
 
     @property
     def summary(self) -> str:
-        """The last line: how many findings in how many files."""
-        files = counted(len(self.sources), "file")
+        """The last line: how many findings in how many files, or in a command line."""
+        files = counted(len(self.sources), "command line" if self.command_lines else "file")
         if not self.sources:
             return "Nothing was checked."
         if self.remarks:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
 
@@ -20,14 +21,17 @@ def render(report: LintReport) -> str:
     used = {finding.code for finding in report.findings}
     rules = [rule for rule in report.rules if rule.code in used]
     index = {rule.code: i for i, rule in enumerate(rules)}
+    artifacts = {source: i for i, source in enumerate(report.command_lines)}
     driver = {"name": "kvinspect", "version": report.version, "rules": [_rule(rule) for rule in rules]}
     run: dict[str, Any] = {
         "tool": {"driver": driver},
         "columnKind": "unicodeCodePoints",
-        "results": [_result(finding, index) for finding in report.findings],
+        "results": [_result(finding, index, artifacts) for finding in report.findings],
     }
+    if artifacts:
+        run["artifacts"] = [{"contents": {"text": safe(text)}} for text in report.command_lines.values()]
     if report.remarks:
-        notes = [_notification(source, remark) for source, remark in report.remarks]
+        notes = [_notification(source, remark, artifacts) for source, remark in report.remarks]
         run["invocations"] = [{"executionSuccessful": True, "toolExecutionNotifications": notes}]
     return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2) + "\n"
 
@@ -42,8 +46,8 @@ def _rule(rule: RuleInfo) -> dict[str, Any]:
     }
 
 
-def _result(finding: Finding, index: dict[str, int]) -> dict[str, Any]:
-    location: dict[str, Any] = {"artifactLocation": {"uri": _uri(finding.source)}}
+def _result(finding: Finding, index: Mapping[str, int], artifacts: Mapping[str, int]) -> dict[str, Any]:
+    location: dict[str, Any] = {"artifactLocation": _artifact(finding.source, artifacts)}
     if finding.mark:
         location["region"] = {"startLine": finding.mark.line, "startColumn": finding.mark.column}
     return {
@@ -56,8 +60,13 @@ def _result(finding: Finding, index: dict[str, int]) -> dict[str, Any]:
     }
 
 
-def _notification(source: str, remark: str) -> dict[str, Any]:
-    location = {"physicalLocation": {"artifactLocation": {"uri": _uri(source)}}}
+def _artifact(source: str, artifacts: Mapping[str, int]) -> dict[str, Any]:
+    """A file by its URI, a command line, which has none, by its number in `run.artifacts`."""
+    return {"index": artifacts[source]} if source in artifacts else {"uri": _uri(source)}
+
+
+def _notification(source: str, remark: str, artifacts: Mapping[str, int]) -> dict[str, Any]:
+    location = {"physicalLocation": {"artifactLocation": _artifact(source, artifacts)}}
     return {"level": "note", "message": {"text": _message(remark)}, "locations": [location]}
 
 
