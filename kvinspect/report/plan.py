@@ -119,7 +119,8 @@ def _holds(answer: PlanAnswer, blocks: str) -> str:
         return blocks
     requests, longest = answer.capacity.max_concurrency, answer.deployment.max_model_len
     many = "request" if requests == 1 else "requests"
-    return f"{requests:,.2f} concurrent {many} of {longest:,} tokens ({answer.capacity.num_tokens:,} tokens, {blocks})"
+    held = counted(answer.capacity.num_tokens, "token", ",")
+    return f"{requests:,.2f} concurrent {many} of {counted(longest, 'token', ',')} ({held}, {blocks})"
 
 
 FIT: dict[str, tuple[str, Style]] = {"fits": ("✓", "good"), "tight": ("≈", "changed"), "does not fit": ("✗", "bad")}

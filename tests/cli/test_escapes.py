@@ -38,7 +38,8 @@ def options_of(command):
         about = next(iter(getattr(hint, "__metadata__", ())), None)
         if isinstance(about, OptionInfo):
             kinds = [kind for kind in get_args(hint.__origin__) or [hint.__origin__] if kind is not type(None)]
-            yield list(about.param_decls or [f"--{name.replace('_', '-')}"]), kinds[0]
+            first = [about.default] if isinstance(about.default, str) else []
+            yield [*first, *(about.param_decls or ())] or [f"--{name.replace('_', '-')}"], kinds[0]
 
 
 def formats_of(command):

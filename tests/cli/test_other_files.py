@@ -5,7 +5,7 @@ import pytest
 from conftest import ROOT
 
 MODEL = "examples/models/qwen3-8b"
-CALLS = [("diff", "--engine", "0.27", "--engine", "0.28"), ("mm-prefix",)]
+CALLS = [("mm-prefix",)]
 
 
 @pytest.mark.parametrize("call", CALLS, ids=lambda call: call[0])

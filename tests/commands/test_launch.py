@@ -51,7 +51,7 @@ def test_texts_that_are_refused(text):
     [
         "vllm serve m -tp 2",
         "$ vllm serve m -tp 2",
-        "/opt/venv/bin/vllm serve m -tp 2",
+        "/usr/local/bin/vllm serve m -tp 2",
         "sudo -E nohup vllm serve m -tp 2 &",
         "uv run vllm serve m -tp 2",
         "numactl -N 0 vllm serve m -tp 2",
