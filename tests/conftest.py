@@ -135,3 +135,21 @@ json.dump(found, sys.stdout)
         return json.loads(done.stdout)
 
     return printed
+
+
+def options_of(command):
+    """(flags, the kind of value) of each option of a command, as the program declares them."""
+    from importlib import import_module
+    from typing import get_args, get_type_hints
+
+    from typer.models import OptionInfo
+
+    from kvinspect.cli.main import COMMANDS
+
+    function = getattr(import_module(f"kvinspect.cli.{command.replace('-', '_')}"), COMMANDS[command][0])
+    for name, hint in get_type_hints(function, include_extras=True).items():
+        about = next(iter(getattr(hint, "__metadata__", ())), None)
+        if isinstance(about, OptionInfo):
+            kinds = [kind for kind in get_args(hint.__origin__) or [hint.__origin__] if kind is not type(None)]
+            first = [about.default] if isinstance(about.default, str) else []
+            yield [*first, *(about.param_decls or ())] or [f"--{name.replace('_', '-')}"], kinds[0]

@@ -29,7 +29,7 @@ Examples:
   kvinspect lint configs/ --engine 0.25,0.27,0.28
   kvinspect lint configs/ --select KV1,KV3 --format sarif -o kvinspect.sarif
   kvinspect lint 'configs/*-rocm.yaml' --statistics
-  kvinspect lint Qwen/Qwen3-8B --max-num-seqs 512 --attention-backend FLASHINFER
+  kvinspect lint Qwen/Qwen3-8B --max-num-seqs 512 --kv-cache-dtype fp8
 """
 
 

@@ -6,7 +6,7 @@ import sys
 import pytest
 import typer
 
-from conftest import ROOT
+from conftest import ROOT, options_of
 from kvinspect.cli.command import UNTAKEN, Command, _taken
 from kvinspect.cli.main import COMMANDS, program
 from kvinspect.cli.output import Format
@@ -91,19 +91,15 @@ def test_commands_are_of_the_kind_that_takes_values():
     assert all(isinstance(one, Command) for one in group.commands.values())
 
 
-def _texts(group):
-    """(command, option) of each option that takes a text or several."""
-    for name, command in group.commands.items():
-        for one in command.params:
-            if one.param_type_name == "option" and one.type.name == "text" and not one.is_flag:
-                yield name, one.opts[0]
+TEXTS = [(one, flags[0]) for one in COMMANDS for flags, kind in options_of(one) if kind in (str, list[str])]
+"""(command, option) of each option that takes a text or several."""
 
 
-@pytest.mark.parametrize(("command", "option"), list(_texts(typer.main.get_command(program()))))
+@pytest.mark.parametrize(("command", "option"), TEXTS)
 def test_no_option_takes_an_empty_value(command, option, run):
     words = (
         ["a.yaml"] if command in ("align", "cg-support", "diff", "doctor", "lint", "map", "mm-prefix", "plan") else []
     )
-    done = run(command, *words, f"{option}=")
+    done = run(command, *words, option, "")
     assert done.returncode == 2
     assert f"Invalid value for {option}: the value is empty" in done.stderr

@@ -3,16 +3,13 @@
 import itertools
 import json
 import re
-from importlib import import_module
-from typing import get_args, get_type_hints
 
 import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
-from typer.models import OptionInfo
 
-from conftest import ROOT, document
+from conftest import ROOT, document, options_of
 from kvinspect.cli.main import COMMANDS
 from kvinspect.output.safe import Syntax, holds_command, without_commands
 from kvinspect.report.data import as_json, as_yaml
@@ -29,17 +26,6 @@ WORDS = {
 }
 LOOKS_LIKE_A_COMMAND = re.compile(r"##\w*\[|^\s*::(?!(?:error|warning|notice) (?:file|title)=)", re.MULTILINE)
 RAW = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-
-
-def options_of(command):
-    """(flags, the kind of value) of each option of a command, as the program declares them."""
-    function = getattr(import_module(f"kvinspect.cli.{command.replace('-', '_')}"), COMMANDS[command][0])
-    for name, hint in get_type_hints(function, include_extras=True).items():
-        about = next(iter(getattr(hint, "__metadata__", ())), None)
-        if isinstance(about, OptionInfo):
-            kinds = [kind for kind in get_args(hint.__origin__) or [hint.__origin__] if kind is not type(None)]
-            first = [about.default] if isinstance(about.default, str) else []
-            yield [*first, *(about.param_decls or ())] or [f"--{name.replace('_', '-')}"], kinds[0]
 
 
 def formats_of(command):
