@@ -242,8 +242,8 @@ def _without_known(results: Sequence[FileResult], baseline: str | None) -> list[
 
 
 def _report(results: Sequence[FileResult]) -> LintReport:
-    from kvinspect.linting.pages import page
     from kvinspect.linting.registry import all_rules
+    from kvinspect.linting.rule_page import page
     from kvinspect.report.lint.report import LintReport, RuleInfo
     from kvinspect.version import __version__
 

@@ -12,7 +12,7 @@ from kvinspect.cli.exits import bad_call
 from kvinspect.output.safe import Syntax, without_commands
 
 if TYPE_CHECKING:
-    from kvinspect.report.page import Page
+    from kvinspect.report.page_parts import Page
 
 
 class Format(str, Enum):

@@ -51,7 +51,7 @@ def rule(
     if how is How.json:
         write(json.dumps([_as_dict(one) for one in rules], indent=2) + "\n", output, Syntax.QUOTED)
     elif code:
-        from kvinspect.linting.pages import page
+        from kvinspect.linting.rule_page import page
 
         write(page(rules[0].code) or f"{rules[0].summary}\n", output, Syntax.TEXT)
     else:
@@ -59,7 +59,7 @@ def rule(
 
 
 def _as_dict(one: Rule) -> dict[str, str]:
-    from kvinspect.linting.pages import page
+    from kvinspect.linting.rule_page import page
 
     head = {"code": one.code, "name": one.name, "severity": one.severity.word, "releases": one.releases}
     return {**head, "summary": one.summary, "help": page(one.code)}
@@ -67,7 +67,7 @@ def _as_dict(one: Rule) -> dict[str, str]:
 
 def _list(rules: list[Rule], output: str | None, color: Color) -> None:
     from kvinspect.report import terminal
-    from kvinspect.report.page import Column, Page, Table, cell, columns
+    from kvinspect.report.page_parts import Column, Page, Table, cell, columns
 
     rows = tuple((cell(one.code), cell(one.name), cell(one.severity.word), cell(one.summary)) for one in rules)
     page = Page((Table(columns("code", "name", "severity", Column("what it finds", "prose")), rows),))

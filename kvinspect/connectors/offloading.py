@@ -10,7 +10,7 @@ from math import lcm
 from typing import Any, NamedTuple
 
 from kvinspect.connectors.catalogue import NATIVE
-from kvinspect.connectors.transfer import SIMPLE, Transfer, refused
+from kvinspect.connectors.configured import SIMPLE, Transfer, refused
 from kvinspect.document.refusal import Refused
 
 PAGE = 4096

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Protocol
 from kvinspect.document.files import printable, read_bounded, read_standard_input, text_of, too_large
 from kvinspect.document.frozen import frozen
 from kvinspect.document.limits import MAX_BYTES, MAX_DEPTH, MAX_MAPPING_VALUES, MAX_YAML_BYTES
-from kvinspect.document.lines import JSON_LINE_END, YAML_LINE_END, Comment
+from kvinspect.document.line_ends import JSON_LINE_END, YAML_LINE_END, Comment
 from kvinspect.document.problem import DocumentError, Mark, Path, Problem
 
 

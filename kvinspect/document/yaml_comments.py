@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from kvinspect.document.lines import YAML_LINE_END, Comment
+from kvinspect.document.line_ends import YAML_LINE_END, Comment
 from kvinspect.document.problem import Mark
 from kvinspect.document.yaml_text import Loader
 

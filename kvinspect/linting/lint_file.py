@@ -17,7 +17,7 @@ from kvinspect.document.problem import DocumentError, Path, Problem
 from kvinspect.document.refusal import Unknown
 from kvinspect.document.source import Source, because, label_of, read_source
 from kvinspect.geometry.runs import Intricate
-from kvinspect.linting.places import places_in
+from kvinspect.linting.planned_to_written import places_in
 from kvinspect.linting.problems import as_findings
 from kvinspect.linting.registry import all_rules
 from kvinspect.linting.rule import Found, Kind, Rule

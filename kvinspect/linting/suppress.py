@@ -12,7 +12,7 @@ from kvinspect.document.source import Source, line_of
 from kvinspect.linting.registry import UnknownRule, rule_named
 
 if TYPE_CHECKING:
-    from kvinspect.document.lines import Comment
+    from kvinspect.document.line_ends import Comment
 
 _IGNORE = re.compile(r"(?:^|\s)#\s*kvinspect:\s*ignore(?![\w-])(\[[^\]]*\]?)?", re.IGNORECASE)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from kvinspect.models.hybrid_completions import HYBRIDS
+from kvinspect.models.completions_with_states import HYBRIDS
 
 if TYPE_CHECKING:
     from kvinspect.models.readers import Readers

@@ -10,8 +10,8 @@ from kvinspect.backends.backend import Backend
 from kvinspect.document.frozen import Frozen
 from kvinspect.document.limits import MAX_LAYERS
 from kvinspect.document.words import SPEC_CLASSES
-from kvinspect.models.backends import Chooser, SelectedBackend
 from kvinspect.models.block_size import Blocks, blocks, window_block_size, window_block_size_within
+from kvinspect.models.choose_backend import Chooser, SelectedBackend
 from kvinspect.models.config import Model
 from kvinspect.models.drafting import Drafting
 from kvinspect.models.drafts import draft_layers, left_out, settled

@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import groupby
 from typing import Any, NamedTuple
 
-from kvinspect.connectors.transfer import Transfer, refused
+from kvinspect.connectors.configured import Transfer, refused
 from kvinspect.document.model import (
     BackendEntry,
     CacheEntry,

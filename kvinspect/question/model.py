@@ -9,8 +9,8 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from kvinspect.backends.deployment_facts import DEFAULT_CAPABILITY
+from kvinspect.connectors.configured import Transfer, transfer_of
 from kvinspect.connectors.offloading import Offloaded
-from kvinspect.connectors.transfer import Transfer, transfer_of
 from kvinspect.document.frozen import frozen
 from kvinspect.document.numbers import counted
 from kvinspect.document.problem import DocumentError, Problem, nearest
@@ -27,7 +27,7 @@ from kvinspect.models.stages import stage_of
 from kvinspect.planning.plan_answer import BackendChoice, ModelOrigin, NotModelled, PlanAnswer
 from kvinspect.planning.prefixes import PrefixBlocks
 from kvinspect.planning.request_load import RequestAnswer, RequestShape, load_of
-from kvinspect.question.connected import Connected, connected
+from kvinspect.question.plan_with_connector import Connected, connected
 from kvinspect.question.planned_cache import PlannedCache
 from kvinspect.question.question import Question, Rules
 from kvinspect.releases import lookup

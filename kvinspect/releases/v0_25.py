@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kvinspect.backends.backend import Backend
-from kvinspect.engine import across_layers, pages, per_tensor, per_tensor_soundness, placement, reshape
+from kvinspect.engine import across_layers, per_tensor, per_tensor_soundness, placement, reshape
 from kvinspect.engine.cudagraph import capture
 from kvinspect.engine.cudagraph import start_up as configured
 from kvinspect.engine.mm_prefix import ranges
@@ -25,8 +25,7 @@ from kvinspect.planning import (
 from kvinspect.provenance import vllm
 from kvinspect.releases.model_rules import ModelRules
 from kvinspect.releases.release import Release, older_runner
-from kvinspect.specs import mamba
-from kvinspect.specs.attention import page_by_kind
+from kvinspect.specs import mamba, page_size
 from kvinspect.specs.kinds import LayerSpec
 from kvinspect.specs.needs import MergeRules
 
@@ -40,11 +39,11 @@ def _as_written(spec: LayerSpec, backend: Backend) -> LayerSpec:
 RELEASE = Release(
     version="0.25.1",
     # The layout, the alignment and the views of a given cache.
-    aligned_spec=pages.aligned_by_kind,
+    aligned_spec=page_size.aligned_by_kind,
     customized_spec=_as_written,
     packed_placement=placement.packed_by_page_size,
     reshape=reshape.ReshapeRules(
-        unpadded_page=page_by_kind,
+        unpadded_page=page_size.page_by_kind,
         state_parts=reshape.views_by_state,
         cache_dtype_of=reshape.quantised_or_turboquant,
         packed_shape=reshape.packed_as_shaped,

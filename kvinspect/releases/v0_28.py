@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from kvinspect.engine import across_layers, pages
+from kvinspect.engine import across_layers, customize_spec
 from kvinspect.engine.cudagraph import capture
 from kvinspect.planning import as_full_attention, grouping, inputs, log_lines
 from kvinspect.releases import v0_27
 from kvinspect.releases.release import older_runner
-from kvinspect.specs.attention import page_by_slots
+from kvinspect.specs import page_size
 from kvinspect.specs.needs import MergeRules
 
 _BEFORE = v0_27.RELEASE
@@ -15,9 +15,9 @@ _COMPARED = (*_BEFORE.merging.compared, "head_size_v", "num_head_slots", "state_
 
 RELEASE = _BEFORE.but(
     version="0.28.0",
-    aligned_spec=pages.aligned_by_slots,
-    customized_spec=pages.customized,
-    reshape=_BEFORE.reshape._replace(unpadded_page=page_by_slots),
+    aligned_spec=page_size.aligned_by_slots,
+    customized_spec=customize_spec.customized,
+    reshape=_BEFORE.reshape._replace(unpadded_page=page_size.page_by_slots),
     page_aligned_step=True,
     capture_limit=capture.limit_by_device,
     merging=MergeRules(_COMPARED, _COMPARED, latent_has_v=False),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kvinspect.engine import one_buffer, pages
+from kvinspect.engine import customize_spec, one_buffer
 from kvinspect.engine.cudagraph import capture
 from kvinspect.engine.cudagraph import start_up as configured
 from kvinspect.engine.layout import placement
@@ -16,7 +16,7 @@ RELEASE = _BEFORE.but(
     version="0.33.0",
     decode_sizes=capture.decodes_of_all,
     start_up=(*_BEFORE.start_up, configured.nothing_stock_compiled),
-    customized_spec=pages.customized_splittable,
+    customized_spec=customize_spec.customized_splittable,
     mm_spans=ranges.spans_of_model,
     layout=one_buffer.layout_with_sharding,
     place=placement.place_by_stride,

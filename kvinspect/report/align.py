@@ -11,7 +11,7 @@ from kvinspect.engine.align_answer import AlignAnswer, LayerAnswer, TensorAnswer
 from kvinspect.engine.axes import sizes
 from kvinspect.report.captured import captured_comparison
 from kvinspect.report.fold import fold_indices, human_bytes, title_of
-from kvinspect.report.page import (
+from kvinspect.report.page_parts import (
     Block,
     Column,
     Heading,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kvinspect.engine.captured_comparison import CapturedComparison
-from kvinspect.report.page import Block, Item, Paragraph, Span, spans
+from kvinspect.report.page_parts import Block, Item, Paragraph, Span, spans
 
 
 def captured_comparison(found: CapturedComparison | None) -> list[Block]:

@@ -6,7 +6,7 @@ import json
 
 from kvinspect.document.numbers import counted
 from kvinspect.engine.catalogue_comparison import CatalogueComparison
-from kvinspect.report.page import Column, Heading, Page, Paragraph, Span, Spans, Table, cell, columns, spans
+from kvinspect.report.page_parts import Column, Heading, Page, Paragraph, Span, Spans, Table, cell, columns, spans
 
 
 def page(answer: CatalogueComparison) -> Page:

@@ -15,7 +15,7 @@ from kvinspect.engine.cudagraph.table import BackendRow, BackendTable
 from kvinspect.engine.cudagraph.wording import fact_words, value_words
 from kvinspect.report.fold import fold_indices, title_of
 from kvinspect.report.layer_names import folded
-from kvinspect.report.page import (
+from kvinspect.report.page_parts import (
     Block,
     Cell,
     Column,

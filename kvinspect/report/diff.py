@@ -11,7 +11,7 @@ from kvinspect.document.fold import fold_names
 from kvinspect.document.numbers import counted
 from kvinspect.engine.align_answer import AnswerHeader
 from kvinspect.report.fold import title_of
-from kvinspect.report.page import (
+from kvinspect.report.page_parts import (
     Block,
     Column,
     Heading,

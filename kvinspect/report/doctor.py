@@ -8,7 +8,7 @@ from kvinspect.document.fold import fold_names
 from kvinspect.engine.align_answer import AlignAnswer, LayerAnswer
 from kvinspect.engine.doctor import DoctorAnswer, HereAnswer
 from kvinspect.report.captured import captured_comparison
-from kvinspect.report.page import Block, Column, Heading, Item, Page, Paragraph, Span, Table, cell, columns, spans
+from kvinspect.report.page_parts import Block, Column, Heading, Item, Page, Paragraph, Span, Table, cell, columns, spans
 
 GROUPS = columns(
     "group",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kvinspect.hardware.gpu import Gpu
-from kvinspect.report.page import Column, Heading, Page, Paragraph, Span, Table, cell, columns, spans
+from kvinspect.report.page_parts import Column, Heading, Page, Paragraph, Span, Table, cell, columns, spans
 
 COLUMNS = columns(
     "GPU", "memory", "platform", "capability", Column("also", leaves=1), Column("memory from", "prose", leaves=2)

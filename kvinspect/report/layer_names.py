@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from kvinspect.document.fold import fold_names
 from kvinspect.document.numbers import counted
 from kvinspect.report.fold import fold_indices
-from kvinspect.report.page import Cell, Span, cell
+from kvinspect.report.page_parts import Cell, Span, cell
 
 MOST_RUNS = 4
 """Runs of numbers in a folded name that are shown as they are."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from kvinspect.output.safe import safe
-from kvinspect.report.page import Block, Heading, Item, Page, Paragraph, Picture, Spans, Table
+from kvinspect.report.page_parts import Block, Heading, Item, Page, Paragraph, Picture, Spans, Table
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~&@]|:(?=//|\w+:))")
 _MARKS = {"strong": "**", "bad": "**", "changed": "*"}

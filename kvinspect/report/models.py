@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kvinspect.document.numbers import counted
-from kvinspect.report.page import Heading, Item, Page, Paragraph, Span, spans
+from kvinspect.report.page_parts import Heading, Item, Page, Paragraph, Span, spans
 
 
 def page(names: Sequence[str]) -> Page:

@@ -9,7 +9,7 @@ from kvinspect.planning.plan_answer import Capacity, ModelOrigin, PlanAnswer, Pl
 from kvinspect.planning.request_load import RequestAnswer
 from kvinspect.report.fold import fold_indices, human_bytes, title_of
 from kvinspect.report.layer_names import folded
-from kvinspect.report.page import (
+from kvinspect.report.page_parts import (
     Block,
     Cell,
     Column,

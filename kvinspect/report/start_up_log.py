@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from kvinspect.document.numbers import counted
 from kvinspect.planning.plan_answer import PlanAnswer
-from kvinspect.report.page import (
+from kvinspect.report.page_parts import (
     Block,
     Heading,
     Item,

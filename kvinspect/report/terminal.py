@@ -1,7 +1,7 @@
 """A page in a terminal, a pipe or a file, by Rich.
 
-Off a terminal a table takes the width that it needs; in one it is made to fit (`fit.py`), and below 80 columns it is a
-list. Nothing is ever cut off.
+Off a terminal a table takes the width that it needs; in one it is made to fit (`table_width.py`), and below 80 columns
+it is a list. Nothing is ever cut off.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from kvinspect.output.safe import safe
-from kvinspect.report.fit import Fitted, fitted, needed
-from kvinspect.report.page import Block, Heading, Item, Page, Paragraph, Picture, Spans, Table
+from kvinspect.report.page_parts import Block, Heading, Item, Page, Paragraph, Picture, Spans, Table
+from kvinspect.report.table_width import Fitted, fitted, needed
 
 STYLES = {
     "plain": "",

@@ -7,14 +7,10 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 from kvinspect.document.words import DTYPE_BYTES
-from kvinspect.provenance import vllm
 from kvinspect.specs.spec import SpecOfLayers
 
 if TYPE_CHECKING:
-    from kvinspect.specs.needs import Heads, UnpaddedPage
-
-SCALE_BYTES = 4
-"""Of the float32 scale of one token and head, one for K and one for V."""
+    from kvinspect.specs.needs import UnpaddedPage
 
 
 class _Fields(NamedTuple):
@@ -143,21 +139,3 @@ def nvfp4_elements(size: int) -> int:
     72
     """
     return size // 2 + size // 16
-
-
-def data_by_kind(spec: Heads) -> int:
-    """Bytes of keys and values in a page, 0.25 to 0.27."""
-    return spec.data_bytes()
-
-
-@vllm("AttentionSpec.page_size_bytes", "AttentionSpec.real_page_size_bytes", until="0.27")
-def page_by_kind(spec: Heads) -> int:
-    """Bytes of an unpadded page, 0.25 to 0.27 (`AttentionSpec.page_size_bytes` before padding)."""
-    scales = 2 * spec.block_size * spec.num_kv_heads * SCALE_BYTES if spec.per_token_head else 0
-    return spec.data_bytes() + scales
-
-
-@vllm("AttentionSpec.unpadded_page_size_bytes", "AttentionSpec.state_content_size_bytes", since="0.28")
-def page_by_slots(spec: Heads) -> int:
-    """Bytes of an unpadded page, 0.28 on (`AttentionSpec.unpadded_page_size_bytes`)."""
-    return spec.num_heads * spec.num_states * spec.content_bytes

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from kvinspect.specs.full_attention import FullAttentionSpec
-from kvinspect.specs.latent import DEEPSEEK_ROW, DEEPSEEK_V4_ROW, Latent, is_deepseek_v4
+from kvinspect.specs.latent_rows import DEEPSEEK_ROW, DEEPSEEK_V4_ROW, Latent, is_deepseek_v4
 from kvinspect.specs.merging import agree, require, unlike
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ import pytest
 import kvinspect
 from conftest import ROOT
 from kvinspect.connectors.catalogue import read
+from kvinspect.connectors.configured import transfer_of
 from kvinspect.connectors.offloading import PAGE
-from kvinspect.connectors.transfer import transfer_of
 from kvinspect.document.problem import DocumentError
 from kvinspect.releases.data.catalogue import versions
 

@@ -5,7 +5,7 @@ import pytest
 import golden
 from kvinspect.backends.backend import Backends
 from kvinspect.document.refusal import Refused, Unknown
-from kvinspect.engine.pages import customized
+from kvinspect.engine.customize_spec import customized
 from kvinspect.releases.data import catalogue
 from kvinspect.specs.full_attention import FullAttentionSpec
 from kvinspect.specs.mla_attention import MLAAttentionSpec

@@ -128,7 +128,7 @@ def test_a_prompt_of_a_million_tokens_is_no_matter():
 def test_a_page_of_very_many_requests_and_spans_says_how_many_it_leaves_out():
     from kvinspect.document.limits import MAX_MASKS, MAX_SPANS
     from kvinspect.report.mask.page import page
-    from kvinspect.report.page import Table
+    from kvinspect.report.page_parts import Table
 
     runs = " ".join(["1x1 1x0"] * (MAX_SPANS + 7))
     feature = {"modality": "image", "mm_position": {"offset": 0, "length": 2 * MAX_SPANS + 14, "is_embed": runs}}

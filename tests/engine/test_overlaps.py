@@ -11,7 +11,7 @@ from kvinspect.document.problem import DocumentError
 from kvinspect.engine import overlay
 from kvinspect.report.align import View, page
 from kvinspect.report.map.scene import scene
-from kvinspect.report.page import Table
+from kvinspect.report.page_parts import Table
 from kvinspect.report.terminal import render
 
 SPEC = {"kind": "full_attention", "block_size": 16, "num_kv_heads": 1, "head_size": 64, "dtype": "float16"}

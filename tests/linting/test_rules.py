@@ -7,8 +7,8 @@ import pytest
 import kvinspect
 from conftest import ROOT
 from kvinspect.document.finding import Severity
-from kvinspect.linting.pages import page
 from kvinspect.linting.registry import UnknownRule, all_rules, rule_named, selected
+from kvinspect.linting.rule_page import page
 from kvinspect.linting.settings import Settings
 from kvinspect.releases.data.catalogue import versions
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from kvinspect.output.safe import safe, safe_line
 from kvinspect.report import markdown, terminal
 from kvinspect.report.fold import human_bytes
-from kvinspect.report.page import Heading, Page, Paragraph, Picture, Span, Table, cell, columns, spans
+from kvinspect.report.page_parts import Heading, Page, Paragraph, Picture, Span, Table, cell, columns, spans
 
 foreign = st.text(max_size=40)
 

@@ -7,9 +7,10 @@ from kvinspect.document.spec_fields import FIELDS
 from kvinspect.document.words import KIND_OF_WORD, SPEC_CLASSES
 from kvinspect.planning.deployment import of_batches_in_flight, of_resident_pages
 from kvinspect.releases.data import catalogue
-from kvinspect.specs.attention import AttentionSpec, data_by_kind, page_by_slots
+from kvinspect.specs.attention import AttentionSpec
 from kvinspect.specs.kinds import attention, class_of
 from kvinspect.specs.mamba import MambaSpec
+from kvinspect.specs.page_size import data_by_kind, page_by_slots
 from kvinspect.specs.raw_pages import RawPagesSpec
 from kvinspect.specs.uniform_type import UniformTypeSpecs
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from kvinspect.backends.selection import Ask, candidates, misfits_of
+from kvinspect.backends.candidates import Ask, candidates, misfits_of
 from kvinspect.document.document import Document, LayerUse
 from kvinspect.document.numbers import counted
 from kvinspect.document.refusal import Refused

@@ -16,11 +16,11 @@ from kvinspect.document.refusal import Refused
 from kvinspect.engine.groups import KVCacheGroup
 from kvinspect.engine.layout.layouts import KVCacheLayout
 from kvinspect.engine.layout.strides import layout_strides
-from kvinspect.engine.pages import aligned_by_slots
 from kvinspect.engine.placement import Space
 from kvinspect.provenance import vllm
 from kvinspect.specs.kinds import LayerSpec
 from kvinspect.specs.needs import UnpaddedPage
+from kvinspect.specs.page_size import aligned_by_slots
 from kvinspect.specs.uniform_type import UniformTypeSpecs
 
 FUNCTION = "get_kv_cache_config_from_groups"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kvinspect.backends.selection import takes_block
+from kvinspect.backends.candidates import takes_block
 from kvinspect.engine.groups import AttentionGroup
 from kvinspect.linting.rule import ERROR, Found, Rule
 from kvinspect.linting.rules._shared import GROUPS

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kvinspect.linting.rule import ERROR, WARNING, Found, Rule
-from kvinspect.linting.rules._fit import misfits
+from kvinspect.linting.rules._misfits import misfits
 from kvinspect.linting.subjects.document import DocumentSubject
 
 

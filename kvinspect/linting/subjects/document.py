@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property, lru_cache
 from typing import Any
 
-from kvinspect.backends.selection import Ask, Misfit, misfits_of
+from kvinspect.backends.candidates import Ask, Misfit, misfits_of
 from kvinspect.document.problem import Path
 from kvinspect.document.refusal import Refusal, Refused
 from kvinspect.engine.align_answer import TensorAnswer

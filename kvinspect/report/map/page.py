@@ -10,7 +10,7 @@ from kvinspect.engine.align_answer import AlignAnswer, TensorAnswer
 from kvinspect.report.fold import title_of
 from kvinspect.report.map.scene import Scene, drawn, scene
 from kvinspect.report.map.terminal import needed_widths, picture
-from kvinspect.report.page import Heading, Page, Paragraph, Picture, Span, spans
+from kvinspect.report.page_parts import Heading, Page, Paragraph, Picture, Span, spans
 
 OFF_TERMINAL = 120
 """Columns of a picture in a pipe or a file."""

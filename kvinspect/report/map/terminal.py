@@ -6,7 +6,7 @@ from itertools import zip_longest
 
 from kvinspect.report.fold import human_bytes
 from kvinspect.report.map.scene import Bar, Cell, Panel, Scene
-from kvinspect.report.page import Picture, Span, Spans, Style, spans
+from kvinspect.report.page_parts import Picture, Span, Spans, Style, spans
 
 GAP = "┄"
 EMPTY = " "

@@ -9,7 +9,7 @@ from kvinspect.document.numbers import counted
 from kvinspect.engine.mm_prefix.attention import Sight, sight
 from kvinspect.engine.mm_prefix.mm_prefix_answer import MMPrefixAnswer, RequestAnswer
 from kvinspect.report.fold import title_of
-from kvinspect.report.page import (
+from kvinspect.report.page_parts import (
     Block,
     Column,
     Heading,

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from kvinspect.document.numbers import counted
 from kvinspect.planning.sweep import Point, SweepAnswer
 from kvinspect.report.fold import human_bytes, title_of
-from kvinspect.report.page import (
+from kvinspect.report.page_parts import (
     Block,
     Heading,
     Item,

@@ -15,8 +15,8 @@ from kvinspect.engine.layout.resolve import resolve, supported
 from kvinspect.engine.layout.strides import layer_shape, layout_strides
 from kvinspect.engine.overlay import Layer, conflicts, touching
 from kvinspect.geometry.runs import BlockBytes
-from kvinspect.specs.attention import page_by_slots
 from kvinspect.specs.kinds import attention
+from kvinspect.specs.page_size import page_by_slots
 
 small = st.integers(1, 4)
 layouts = st.sampled_from(list(KVCacheLayout))

@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from kvinspect.report import terminal
-from kvinspect.report.fit import fitted, total
 from kvinspect.report.layer_names import elided
-from kvinspect.report.page import Column, Page, Table, cell, columns
+from kvinspect.report.page_parts import Column, Page, Table, cell, columns
+from kvinspect.report.table_width import fitted, total
 
 GROUPS = columns("group", Column("layers", "names"), Column("page bytes", leaves=1), Column("unused", leaves=2), "held")
 LAYERS = ("language_model.model.layers.{0..61}.self_attn.attn", "language_model.model.layers.62.self_attn.attn")

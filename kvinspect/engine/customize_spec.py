@@ -1,6 +1,6 @@
-"""What a backend writes into a spec before its pages are measured: `customize_spec`, from 0.28 on, and the alignment.
+"""What a backend writes into a spec before its pages are measured: `customize_spec`, from 0.28 on.
 
-How many bytes a page has is said by the modules of the kinds, in `specs/`.
+How many bytes a page has, and its alignment, is said by `specs/page_size.py`.
 """
 
 from __future__ import annotations
@@ -15,20 +15,9 @@ from kvinspect.document.document import GROUPS
 from kvinspect.document.numbers import counted
 from kvinspect.document.refusal import Refused, Unknown
 from kvinspect.provenance import vllm
-from kvinspect.specs.attention import AttentionSpec, data_by_kind, page_by_slots
+from kvinspect.specs.attention import AttentionSpec
 from kvinspect.specs.kinds import LayerSpec
-
-
-@vllm("_apply_alignment_padding", until="0.27")
-def aligned_by_kind(spec: LayerSpec) -> LayerSpec:
-    """A latent spec with its page rounded up to `alignment`, 0.25 to 0.27 (`_apply_alignment_padding`)."""
-    return spec.aligned(data_by_kind)
-
-
-@vllm("_apply_alignment_padding", since="0.28")
-def aligned_by_slots(spec: LayerSpec) -> LayerSpec:
-    """A latent spec with its page rounded up to `alignment`, 0.28 on, where its model version is checked as well."""
-    return spec.checked().aligned(page_by_slots)
+from kvinspect.specs.page_size import aligned_by_slots
 
 
 @vllm("AttentionBackend.customize_spec", since="0.28", until="0.30")

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from kvinspect.backends.backend import Backend, from_catalogue
+from kvinspect.backends.candidates import Ask, Misfit, candidates, misfits_of
 from kvinspect.backends.conditions import Facts
-from kvinspect.backends.selection import Ask, Misfit, candidates, misfits_of
 from kvinspect.document.problem import nearest
 from kvinspect.document.refusal import Unknown
 from kvinspect.models.flash_attention import flash_attention_version

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
+from kvinspect.connectors.configured import Transfer
 from kvinspect.connectors.offloading import Offloaded, check_hashes, offloaded
-from kvinspect.connectors.transfer import Transfer
 from kvinspect.document.refusal import Refused
 from kvinspect.models.specs_answer import SpecsAnswer
 from kvinspect.planning.plan_answer import PlanAnswer

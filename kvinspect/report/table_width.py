@@ -9,7 +9,7 @@ from typing import NamedTuple
 from rich.cells import cell_len
 
 from kvinspect.output.safe import safe
-from kvinspect.report.page import Cell, Span, Spans, Table
+from kvinspect.report.page_parts import Cell, Span, Spans, Table
 
 WIDEST_PROSE = 60
 """Terminal columns of a cell of running text, however wide the terminal is."""
