@@ -9,6 +9,7 @@ import kvinspect
 from conftest import ROOT
 from kvinspect.device.choose import UnknownDevice
 from kvinspect.document.checked import RAISES
+from kvinspect.models.memory import Memory
 
 FUNCTIONS = [name for name in kvinspect.__all__ if inspect.isfunction(getattr(kvinspect, name))]
 MODEL, DOCUMENT = str(ROOT / "examples/models/qwen3-8b"), str(ROOT / "configs/llama-3.1-8b.yaml")
@@ -65,8 +66,6 @@ OTHERWISE = {
     ("load_model", "inside", "folder"): None, ("load_model", "inside", "words"): None,
     ("load_model", "inside", "nul"): ValueError,
     ("load_model", "origin", "keys"): None, ("load_model", "origin", "bytes key"): None,
-    ("plan_model", "memory", "negative"): None,
-    ("cg_support_table", "platform", "words"): None, ("cg_support_table", "platform", "nul"): None,
     **{("diff", "engine_args", wrong): ValueError for wrong in MAPPINGS},
     ("diff", "memory", "negative"): ValueError,
 }  # fmt: skip
@@ -192,3 +191,15 @@ def test_diff_compares_a_model_under_other_arguments():
 def test_an_environment_is_text(env):
     with pytest.raises(kvinspect.DocumentError, match="is no variable of an environment"):
         kvinspect.plan_model(MODEL, 12 << 30, env=env)
+
+
+@pytest.mark.parametrize("memory", [-1, Memory(-1, "given")])
+@pytest.mark.parametrize("ask", [kvinspect.plan_model, kvinspect.align, kvinspect.cg_support, kvinspect.diff])
+def test_no_memory_is_less_than_none(ask, memory):
+    with pytest.raises(kvinspect.DocumentError, match=r"memory: expected bytes, 0 or more, found -1"):
+        ask(
+            MODEL,
+            memory=memory,
+            engine_args={"tensor_parallel_size": 2},
+            **{"other": MODEL} if ask is kvinspect.diff else {},
+        )

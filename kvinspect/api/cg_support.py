@@ -56,8 +56,11 @@ def of_model(asked: ModelQuestion) -> CGSupportAnswer:
 def cg_support_table(*, engine: str | None = None, platform: str = "cuda", backend: str | None = None) -> BackendTable:
     """The backends of a release with the conditions of their CUDA graph support, or one of them.
 
-    Raises DocumentError for a release or backend that nobody knows.
+    Raises DocumentError for a release, platform or backend that nobody knows.
     """
+    from kvinspect.question.model import platform_of
+
+    platform_of(platform)
     called, release = release_of(engine)
     with placed(None):
         return backend_table(release, called, platform, backend)

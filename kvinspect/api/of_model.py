@@ -62,13 +62,23 @@ class ModelArguments(NamedTuple):
         from kvinspect.question.memory import PLENTY, Budget, NoMemory, memory_of
 
         if self.memory is not None:
-            return Memory(self.memory, "given") if isinstance(self.memory, int) else self.memory
+            return _not_negative(Memory(self.memory, "given") if isinstance(self.memory, int) else self.memory)
         try:
             return memory_of(Budget(), self.engine_args or {}, None)
         except NoMemory:
             if needed:
                 raise ValueError(WHERE_FROM) from None
             return PLENTY
+
+
+def _not_negative(memory: Memory) -> Memory:
+    """The memory. Raises DocumentError for fewer bytes than none."""
+    if memory.size < 0:
+        from kvinspect.document.problem import DocumentError, Problem
+        from kvinspect.models.given import SOURCE
+
+        raise DocumentError([Problem(("memory",), expected="bytes, 0 or more", found=str(memory.size), source=SOURCE)])
+    return memory
 
 
 WHERE_FROM = "how much memory is there for the cache? Give memory, num_blocks, or kv_cache_memory_bytes in engine_args"

@@ -23,6 +23,9 @@ from kvinspect.releases.data import catalogue
 PROBE = 1234567
 """The number of blocks with which the engine asks for a shape to find the dim that holds it."""
 
+OUT_OF_TREE = "out_of_tree"
+"""The module of every backend that a document defines."""
+
 
 class Backend(NamedTuple):
     """A backend under the facts of one deployment."""
@@ -213,7 +216,7 @@ def out_of_tree(name: str, entry: BackendEntry) -> Backend:
     return Backend(
         name=name,
         class_name=name,
-        module="out_of_tree",
+        module=OUT_OF_TREE,
         shapes=() if entry.kv_cache_shape is None else (Frozen(shape=tuple(entry.kv_cache_shape)),),
         stride_orders=frozen(orders),
         kernel_block_sizes=("1n",) if sizes is None else tuple(sizes),

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from kvinspect.backends.backend import Backend
 from kvinspect.document.numbers import counted
 from kvinspect.document.words import DTYPE_BYTES
-from kvinspect.engine.axes import BLOCK, HEAD, KV, KV_DIM, KV_HEAD, STATE, TOKEN, Axes
+from kvinspect.engine.axes import BLOCK, HEAD, KV, KV_DIM, KV_HEAD, STATE, TOKEN, Axes, axes_of
 from kvinspect.engine.reshape import LayerView
 from kvinspect.geometry.content import Content, Digits, Region
 from kvinspect.geometry.runs import BlockBytes, block_bytes
@@ -65,6 +65,7 @@ def content_of(viewed: ViewedLayer) -> BlockContent:
         return _states(viewed.view, viewed.spec)
     view, block_dim = viewed.view.parts[0].view, viewed.view.block_dim
     axes = viewed.view.parts[0].axes
+    _check_made_as_read(viewed, axes)
     if block_dim is None or len(axes) != len(view.shape) or axes[block_dim] != BLOCK:
         raise Untold(f"the entries of {viewed.backend.name}'s shape do not tell what its dims are")
     dims = _Dims(axes, view, viewed)
@@ -74,6 +75,16 @@ def content_of(viewed: ViewedLayer) -> BlockContent:
     order = _own_order(viewed)
     said = f"{viewed.backend.name} of vLLM {viewed.release} {order}" if order else ""
     return BlockContent(dims.regions(), covered, said)
+
+
+def _check_made_as_read(viewed: ViewedLayer, axes: Axes) -> None:
+    """Raises Untold where the view was permuted from another order than it was made in, as packed ones in 0.25."""
+    written = axes_of(viewed.backend.written_shape(viewed.cache_dtype)) if viewed.shaped else axes
+    if any(name is None and told is not None for name, told in zip(axes, written, strict=False)):
+        raise Untold(
+            f"vLLM {viewed.release} permutes the packed view of {viewed.backend.name} from another order than it is "
+            "made in, so its dims are not what the backend takes them for"
+        )
 
 
 def _own_order(viewed: ViewedLayer) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from kvinspect.backends.backend import OUT_OF_TREE
 from kvinspect.compare.changes import Facts
 from kvinspect.compare.contents import BlockContent, ViewedLayer, content_of
 from kvinspect.document.model import ParallelEntry
@@ -61,6 +62,15 @@ class Layer(NamedTuple):
         facts = (answer.kv_cache_group_id, answer.spec_kind, answer.page_size_bytes, answer.decision)
         return (answer.backend, self.spec, self.format, *facts, *dims, *parts)
 
+    def is_made_as(self, other: Layer) -> bool:
+        """Whether a backend of vLLM's, in the same release and deployment, makes and reads blocks of the same strides.
+
+        What lies where in a block is then the same as well, whatever it is. A backend from outside may be another one
+        under the same name.
+        """
+        here, there = _facts_of(self.viewed), _facts_of(other.viewed)
+        return self.kind == other.kind and here is not None and here == there
+
     def place(self) -> Facts:
         """Its facts that tell where it lies: its allocation, and where in it its view or each of its states begins."""
         view = self.answer.view
@@ -78,6 +88,11 @@ class Layer(NamedTuple):
         """What is compared of the layer, as `align` prints it."""
         row = {key: value for key, value in self.answer.to_dict().items() if key not in UNCOMPARED}
         return {"block_size": self.spec.block_size, "format": self.format, **row}
+
+
+def _facts_of(viewed: ViewedLayer | None) -> tuple[object, ...] | None:
+    """What is known of a layer but for its view, whose offset is no fact of the blocks; None of an outside backend."""
+    return viewed[1:] if viewed and viewed.backend.module != OUT_OF_TREE else None
 
 
 def layers_of(question: Question) -> dict[str, Layer]:

@@ -258,14 +258,20 @@ def spoken(model: Model) -> Iterator[None]:
         raise DocumentError([problem]) from None
 
 
-def capability_of(platform: str, given: str | float | None) -> str | None:
-    """The compute capability as `major.minor`. Raises DocumentError for a platform or capability that is none."""
-    if platform not in DEFAULT_CAPABILITY:
-        near = nearest(str(platform), DEFAULT_CAPABILITY)
+def platform_of(given: str) -> str:
+    """The platform. Raises DocumentError for one that is none."""
+    if given not in DEFAULT_CAPABILITY:
+        near = nearest(str(given), DEFAULT_CAPABILITY)
         expected = "one of " + ", ".join(DEFAULT_CAPABILITY)
         raise DocumentError(
-            [Problem(("platform",), expected=expected, found=f'"{platform}"', nearest=near, source=SOURCE)]
+            [Problem(("platform",), expected=expected, found=f'"{given}"', nearest=near, source=SOURCE)]
         )
+    return given
+
+
+def capability_of(platform: str, given: str | float | None) -> str | None:
+    """The compute capability as `major.minor`. Raises DocumentError for a platform or capability that is none."""
+    platform = platform_of(platform)
     if given is None:
         return DEFAULT_CAPABILITY[platform]
     text = f"{given:.1f}" if isinstance(given, (int, float)) and not isinstance(given, bool) else str(given)

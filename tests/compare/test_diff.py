@@ -343,3 +343,32 @@ def test_a_layer_behind_another_one_is_moved_by_its_own_bytes(release):
         assert layer.outcome.why[0] == (
             f"block 0 begins at byte {lies[0].offset} of A's allocation and at byte {lies[1].offset} of B's"
         )
+
+
+def packed(backend="TRITON_ATTN", engine="0.25.1"):
+    """Two groups on one packed allocation, whose views 0.25 permutes from another order than it makes them in."""
+    spec = {"block_size": 16, "num_kv_heads": 2, "head_size": 64, "dtype": "float16"}
+    window = {"kind": "sliding_window", "sliding_window": 128, **spec}
+    groups = [
+        {"layer_names": ["a.0", "a.1"], "backend": backend, "kv_cache_spec": window},
+        {"layer_names": ["b.0"], "backend": "FLASHINFER", "kv_cache_spec": {"kind": "cross_attention", **spec}},
+    ]
+    tensors = [
+        {"size": 32768, "shared_by": ["a.0", "b.0"], "offset": 0, "block_stride": 16384},
+        {"size": 32768, "shared_by": ["a.1"], "offset": 8192, "block_stride": 16384},
+    ]
+    cache = {"num_blocks": 2, "kv_cache_groups": groups, "kv_cache_tensors": tensors}
+    return {"engine": engine, "platform": "cuda", "device_capability": "10.0", "kv_cache_config": cache}
+
+
+def test_blocks_made_and_read_in_the_same_way_are_the_same_though_nobody_knows_what_lies_where():
+    assert kvinspect.align(packed()).sound
+    assert kvinspect.diff(packed(), packed()).verdict == "same"
+
+
+def test_dims_that_are_not_what_a_backend_takes_them_for_are_told():
+    first, *_ = kvinspect.diff(packed(), packed(engine="0.26")).layers
+    assert first.outcome.why == (
+        "vLLM 0.25 permutes the packed view of TRITON_ATTN from another order than it is made in, "
+        "so its dims are not what the backend takes them for",
+    )
