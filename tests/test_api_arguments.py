@@ -49,7 +49,7 @@ TYPES = {
 NEVER = ("surrogate", "path", "nan", "huge")
 """Values that are of the right type, and are refused before anything is asked: no encoding or no machine has them."""
 
-OF_MODELS = ("align", "cg_support", "diff")
+OF_MODELS = ("align", "cg_support", "diff", "lint")
 """Functions of a document that take what only a model needs; it is refused for a document."""
 
 OTHERWISE = {
@@ -60,6 +60,7 @@ OTHERWISE = {
     **{(name, "env", wrong): ValueError for name in OF_MODELS for wrong in MAPPINGS},
     **{("diff", "document", wrong): ValueError for wrong in ("folder", "words", "nul", *MAPPINGS)},
     **{(name, key, wrong): ValueError for name in OF_MODELS for key in ("platform", "device_capability") for wrong in ("words", "nul")},
+    ("lint", "memory", "negative"): ValueError,
     ("lint", "engine", "words"): None, ("lint", "engine", "nul"): None,
     **{("lint", "origin", wrong): None for wrong in ("folder", "words", "nul", *MAPPINGS)},
     ("load", "name", "words"): None, ("load", "name", "nul"): None,

@@ -7,8 +7,9 @@ import pathlib
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from kvinspect.api.of_model import ModelArguments
 from kvinspect.document.checked import checked
 from kvinspect.document.finding import Severity
 from kvinspect.document.problem import DocumentError
@@ -17,6 +18,10 @@ from kvinspect.linting.across_releases import together
 from kvinspect.linting.lint_file import FileResult, failed, lint_file, lint_under, unset
 from kvinspect.linting.settings import Settings, read_settings, settings_for
 from kvinspect.releases import lookup
+
+if TYPE_CHECKING:
+    from kvinspect.models.config import Model
+    from kvinspect.models.memory import Memory
 
 
 class Options(NamedTuple):
@@ -39,14 +44,44 @@ class Options(NamedTuple):
 
 @checked
 def lint(
-    origin: str | pathlib.Path | Mapping[str, Any], *, engine: str | None = None, settings: Settings | None = None
+    origin: str | pathlib.Path | Mapping[str, Any] | Model,
+    *,
+    engine: str | None = None,
+    settings: Settings | None = None,
+    engine_args: Mapping[str, Any] | None = None,
+    memory: Memory | int | None = None,
+    platform: str | None = None,
+    device_capability: str | None = None,
+    env: Mapping[str, str] | None = None,
 ) -> FileResult:
     """The findings of a file, of `-` for standard input, or of a mapping.
 
-    `engine` is a release and wins over the document's. Without `settings` those of the file's folder count. Raises
-    DocumentError where a configuration file is wrong; what is wrong with the file itself is a finding.
+    `engine` is a release and wins over the document's. Without `settings` those of the file's folder count. With
+    `engine_args`, {} for none, `origin` is a model as `plan_model` takes it, with what else that takes; findings stand
+    in the command line that says the same. Raises DocumentError where a configuration file is wrong, ValueError for a
+    model that is not known or an argument that no release has; what is wrong otherwise is a finding.
     """
-    return lint_file(origin, settings or _settings(origin), engine)
+    given = ModelArguments(engine, engine_args, memory, platform, device_capability, env)
+    found = given.document(origin)
+    if found is None:
+        return _lint_model(origin, given, settings or _settings("-"))
+    return lint_file(found, settings or _settings(found), engine)
+
+
+def _lint_model(origin: Any, given: ModelArguments, settings: Settings) -> FileResult:
+    from kvinspect.linting.lint_command import lint_model
+    from kvinspect.models.config import Model, load_model
+    from kvinspect.question.question import Rules, placed
+
+    model = origin if isinstance(origin, Model) else load_model(origin)
+    with placed(None):
+        rules = Rules.of(given.engine, settings.engine)
+    given = given._replace(
+        engine=rules.release.version,
+        platform=given.platform or settings.platform,
+        device_capability=given.device_capability or settings.device_capability,
+    )
+    return lint_model(model.name, given.engine_args or {}, settings, rules, lambda: given.question(model))
 
 
 def lint_one(
@@ -89,7 +124,7 @@ def lint_many(
 def lint_words(words: Sequence[str], options: Options) -> FileResult:
     """The findings of the words of a `vllm serve` command under every release of the options, or under its own.
 
-    Raises ValueError where the call is wrong: a flag that no release has, a model that is not known; DocumentError
+    Raises ValueError where the call is wrong (a flag that no release has, a model that is not known), DocumentError
     where the configuration that the options name is.
     """
     from kvinspect.linting.lint_command import lint_command, unset_command

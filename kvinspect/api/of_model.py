@@ -42,11 +42,17 @@ class ModelArguments(NamedTuple):
     def about(self, origin: Any, ask: Callable[[ModelQuestion], Answer], *, needs_memory: bool = False) -> Answer:
         """What is answered about a model. Raises DocumentError as the question, ValueError for no memory."""
         from kvinspect.models.config import Model, load_model
-        from kvinspect.question.model import ModelQuestion, spoken
+        from kvinspect.question.model import spoken
 
         loaded = origin if isinstance(origin, Model) else load_model(origin)
         with spoken(loaded):
-            return ask(ModelQuestion(self.served(loaded), self._memory(needs_memory)))
+            return ask(self.question(loaded, needs_memory=needs_memory))
+
+    def question(self, model: Model, *, needs_memory: bool = False) -> ModelQuestion:
+        """The question about a model that was loaded. Raises as `about`."""
+        from kvinspect.question.model import ModelQuestion
+
+        return ModelQuestion(self.served(model), self._memory(needs_memory))
 
     def served(self, model: Model) -> Served:
         """The model under its arguments. Raises DocumentError for what vLLM lacks."""

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from kvinspect.commands.launch import Launch
 from kvinspect.document.finding import Finding
-from kvinspect.document.problem import DocumentError
+from kvinspect.document.problem import DocumentError, Problem
 from kvinspect.linting.lint_file import FileResult, failed, of_flags, of_model, result_of, unset, verdict_of
 from kvinspect.linting.problems import as_findings
 from kvinspect.linting.settings import Settings
-from kvinspect.linting.subjects.command_line import NAME, CommandLine, command_line
+from kvinspect.linting.subjects.command_line import NAME, CommandLine, command_line, words_of
 from kvinspect.linting.subjects.model_config import ModelFile
 from kvinspect.models.deployed import device_of, in_sight
+from kvinspect.models.given import SOURCE, unusable
 from kvinspect.question.command import ServeCommand, launched, read_launch
 from kvinspect.question.memory import PLENTY, Budget, NoMemory, memory_of
 from kvinspect.question.model import ModelQuestion, Served
@@ -29,6 +31,23 @@ def lint_command(words: Sequence[str], settings: Settings, engines: Sequence[str
     """
     launch = launched(words)
     return [_under(launch, settings, engine) for engine in engines]
+
+
+def lint_model(name: str, arguments: Mapping[str, Any], settings: Settings, rules: Rules, ask: Ask) -> FileResult:
+    """Lint a model under engine arguments of the Python API, as the command line that says the same.
+
+    Raises DocumentError for an argument that is a flag of no release, and for a value that no flag can have.
+    """
+    unread = list(unusable(arguments))
+    if unread:
+        raise DocumentError(unread)
+    try:
+        line = command_line(words_of(name, arguments), flags.read(rules.release.version))
+    except DocumentError:
+        raise
+    except ValueError as error:
+        raise DocumentError([Problem((), message=str(error), kind="unknown-key", source=SOURCE)]) from None
+    return judged(line, rules, settings, ask)
 
 
 def unset_command(words: Sequence[str], error: DocumentError) -> FileResult:

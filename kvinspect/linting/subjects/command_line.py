@@ -102,4 +102,5 @@ def _words(flag: str, value: Any) -> Iterator[str]:
     elif value is True:
         yield flag
     elif value is not None:
+        # In one word, so that a value may begin with a dash.
         yield f"{flag}={json.dumps(value) if isinstance(value, (Mapping, list, tuple)) else value}"
