@@ -14,9 +14,10 @@ if TYPE_CHECKING:
     from kvinspect.hardware.gpus import Gpus
     from kvinspect.models.config import Model
     from kvinspect.models.memory import Memory
+    from kvinspect.question.change import Change
     from kvinspect.question.command import ServeCommand
     from kvinspect.question.memory import Budget
-    from kvinspect.question.model import ModelQuestion
+    from kvinspect.question.model import ModelPlan, ModelQuestion
 
 Answer = TypeVar("Answer")
 
@@ -144,6 +145,28 @@ class ModelCall:
             yield
         except DocumentError as error:
             raise self.command.placed(error) from None
+
+    def again(self, change: Change) -> ModelPlan:
+        """The plan with a change of the call. Raises ValueError where there is none."""
+        from kvinspect.question.model import spoken
+
+        call = self._changed(change)
+        with spoken(call.model):
+            return call.question().plan
+
+    def _changed(self, change: Change) -> ModelCall:
+        """The same call with a change; another model brings its own weights."""
+        from kvinspect.models.hub import located
+
+        command = self.command
+        if change.model:
+            command = command._replace(model=change.model, found=located(change.model))
+        arguments = {**self.arguments, **change.arguments}
+        # The GPUs keep their kind; whether there are enough of them is what the change asks for.
+        gpus = self.budget.gpus
+        budget = self.budget._replace(gpus=gpus and gpus._replace(counted=False))
+        launch = command.launch._replace(gpus=None)
+        return ModelCall(command._replace(arguments=arguments, launch=launch), budget, self.given)
 
     def memory(self, arguments: Mapping[str, Any]) -> Memory:
         """The memory for the cache under some arguments. Raises NoMemory where no flag says how much there is."""

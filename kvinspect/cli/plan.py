@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pathlib
+import warnings
 from collections.abc import Sequence
 from enum import Enum
 from typing import TYPE_CHECKING, Annotated, NamedTuple
@@ -192,14 +193,35 @@ def _planned(call: ModelCall, show: _Show, shape: RequestShape | None) -> int:
         found = call.question().plan
     found = found._replace(source=call.command.found.source)
     found = found if shape is None else found.with_requests(shape)
+    found = _with_changes(found, call, shape)
     _print(found.plan, found, show)
     fits = found.load is None or found.load.verdict != "does not fit"
     return show.code(found.clean and fits, found.plan.not_modelled)
 
 
+def _with_changes(found: ModelPlan, call: ModelCall, shape: RequestShape | None) -> ModelPlan:
+    """The plan with the single changes that would fit, where it is refused or tight for want of memory."""
+    from kvinspect.question.change import Change
+    from kvinspect.question.would_fit import Asked, for_memory, would_fit
+
+    def again(change: Change) -> ModelPlan:
+        plan = call.again(change)
+        return plan if shape is None else plan.with_requests(shape)
+
+    if not for_memory(found):
+        return found
+    config, weights = call.command.found.config, call.budget.weights is not None
+    name = config.name if config else ""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        changes = would_fit(Asked(found, call.arguments, again, call.budget.gpus, name, weights))
+    return found._replace(would_fit=changes)
+
+
 def _print(answer: PlanAnswer, model: ModelPlan | None, show: _Show) -> None:
     """The answer in the format that was asked for; a refused plan makes no document."""
     from kvinspect.report import plan as report
+    from kvinspect.report.would_fit import would_fit
 
     if show.kind is Kind.document:
         _print_document(answer, show)
@@ -209,7 +231,8 @@ def _print(answer: PlanAnswer, model: ModelPlan | None, show: _Show) -> None:
     if show.output or not show.quiet:
         origin = model.origin if model else None
         load = model.load if model else None
-        shown = Report([model or answer], lambda _: report.page(answer, show.all_layers, origin, load))
+        more = would_fit(model.would_fit or (), load is not None) if model else ()
+        shown = Report([model or answer], lambda _: report.page(answer, show.all_layers, origin, load, more))
         shown.emit(Format(show.kind.value), show.output, show.color)
         _wrote(show.output, "refused" if answer.refusal else counted(answer.num_blocks or 0, "block", ","), show)
 

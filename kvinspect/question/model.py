@@ -27,6 +27,7 @@ from kvinspect.models.stages import stage_of
 from kvinspect.planning.plan_answer import BackendChoice, ModelOrigin, NotModelled, PlanAnswer
 from kvinspect.planning.prefixes import PrefixBlocks
 from kvinspect.planning.request_load import RequestAnswer, RequestShape, load_of
+from kvinspect.question.change import WouldFit
 from kvinspect.question.plan_with_connector import Connected, connected
 from kvinspect.question.planned_cache import PlannedCache
 from kvinspect.question.question import Question, Rules
@@ -49,6 +50,8 @@ class ModelPlan(NamedTuple):
     """The plans at both ends of an estimate's band."""
     load: RequestAnswer | None = None
     """What the requests that are asked about take of the cache."""
+    would_fit: tuple[WouldFit, ...] | None = None
+    """Single changes that work where it is refused or tight, None where nobody looked for them."""
 
     def with_requests(self, shape: RequestShape) -> ModelPlan:
         """The same with whether requests of a shape fit at once. Raises ValueError for a shape that is none."""
@@ -123,7 +126,7 @@ class ModelPlan(NamedTuple):
     def to_dict(self) -> dict[str, Any]:
         """The plan as JSON, with the memory's origin and the specs."""
         found = [stage.to_dict() for stage in self.stages]
-        more = {
+        more: dict[str, Any] = {
             "prefix_caching": self.prefixes.to_dict() if self.prefixes else None,
             "offloading": self.offloaded.to_dict() if self.offloaded else None,
         }
@@ -132,6 +135,8 @@ class ModelPlan(NamedTuple):
             source.update(fit=self.fit)
         if self.load is not None:
             more["requests"] = self.load.to_dict()
+        if self.would_fit is not None:
+            more["would_fit"] = [one.to_dict() for one in self.would_fit]
         return {**self.plan.to_dict(), **source, **more, "memory": self.memory.to_dict(), "stages": found}
 
 

@@ -45,8 +45,12 @@ def page(
     all_layers: bool = False,
     origin: ModelOrigin | None = None,
     load: RequestAnswer | None = None,
+    changes: Sequence[Block] = (),
 ) -> Page:
-    """The page of one answer; `origin` is its model, `load` what requests that are asked about take of the cache."""
+    """The page of one answer; `origin` is its model, `load` what requests that are asked about take of the cache.
+
+    `changes` are those that would fit.
+    """
     blocks: list[Block] = [
         *(_load(load) if load else ()),
         Heading(outcome(answer, origin.verdict if origin else "")),
@@ -54,8 +58,9 @@ def page(
         *(_model(origin) if origin else ()),
     ]
     if answer.refusal is not None:
-        blocks += refused(answer, bool(origin and origin.verdict))
+        blocks += [*refused(answer, bool(origin and origin.verdict)), *changes]
     else:
+        blocks += changes
         if answer.groups:
             blocks.append(
                 Table(COLUMNS, tuple(_row(alike, answer, all_layers) for alike in _alike(answer, all_layers)))
