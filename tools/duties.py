@@ -13,9 +13,9 @@ from kvinspect.releases.data import catalogue, duties
 HEAD = """# Flags and variables
 
 Each flag of `vllm serve`, each environment variable and each key of a JSON flag is in one of three classes: it decides
-something that kvinspect models; it touches neither cache, layout, graphs nor start-up, and is let pass; or it touches
-them and is **not modelled**. What is not modelled is said in the verdict, as `≈ 4,096 blocks (not counted: …)`, in
-`not_modelled` of the JSON answer, and ends with 2 under `--strict`. A `✓` means that everything given counts.
+something that kvinspect models; it touches neither cache, layout, graphs nor start-up, and is accepted and ignored; or
+it touches them and is **not modelled**. What is not modelled is said in the verdict, as `≈ 4,096 blocks (not counted:
+…)`, in `not_modelled` of the JSON answer, and ends with 2 under `--strict`. A `✓` means that everything given counts.
 
 Variables are given with `--env NAME=VALUE` or before a pasted command; those of kvinspect's own process are not read.
 

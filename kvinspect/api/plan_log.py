@@ -79,7 +79,7 @@ def read_log(name: str) -> StartUpLog:
     log = read_start_up_log(data.decode("utf-8", "replace"), source)
     if not log.lines:
         expected = "a start-up log of vLLM, 0.19 or later"
-        raise _failed(source, expected=expected, found="no line that tells of the KV cache")
+        raise _failed(source, expected=expected, found="no line about the KV cache")
     return log
 
 

@@ -36,20 +36,20 @@ def align(
         list[str],
         typer.Argument(
             metavar="FILE... | MODEL [VLLM FLAGS...]",
-            help="Documents, folders of them, - for stdin; a model as plan takes it.",
+            help="Documents, folders of documents, - for stdin; or a model, as for plan.",
         ),
     ],
     engine: options.Engine = None,
     device: Annotated[
         str,
-        typer.Option(metavar="DEVICE", help="Where torch makes the tensors: auto, cuda, cuda:N, cpu, meta, or none."),
+        typer.Option(metavar="DEVICE", help="Device of the tensors: auto, cuda, cuda:N, cpu, meta, or none."),
     ] = "auto",
     verify: Annotated[
         bool,
-        typer.Option("--verify", help="Prove it by experiment: write block IDs through each view, read them back."),
+        typer.Option("--verify", help="Check the proof: write block IDs through each view and read them back."),
     ] = False,
     num_blocks: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="Blocks, in place of the document's number.")
+        int | None, typer.Option(metavar="N", min=1, help="Number of blocks; overrides the document's.")
     ] = None,
     platform: options.Platform = None,
     capability: options.Capability = None,
@@ -67,9 +67,9 @@ def align(
     wide: options.Wide = False,
     debug: options.Debug = False,
 ) -> None:
-    """How vLLM lays out and shares a KV cache, and what its alignment of shared views decides.
+    """Show how vLLM lays out, shares and aligns the views of a KV cache, and prove whether that is sound.
 
-    Ends with 1 where an allocation is unsound or the engine refuses, 2 where a document cannot be judged, 3 where the
+    Ends with 1 where an allocation is unsound or the engine refuses, 2 where a document cannot be judged, 3 if the
     device is not there.
     """
     from kvinspect.report.align import View, page

@@ -38,7 +38,7 @@ Files = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="[FILE... | MODEL [VLLM FLAGS...]]",
-        help="Documents, folders, - for stdin; a model as plan takes it; none: the backends.",
+        help="Documents, folders, - for stdin; or a model, as for plan. Absent: list backends.",
     ),
 ]
 Matrix = Annotated[
@@ -68,7 +68,7 @@ def cg_support(
     wide: Wide = False,
     debug: Debug = False,
 ) -> None:
-    """How far attention backends let CUDA graphs go, and which mode comes out of the requested one.
+    """Show which CUDA graph mode results from the requested one, and which attention backend limits it.
 
     Ends with 1 where the engine refuses, 2 where a document cannot be judged.
     """

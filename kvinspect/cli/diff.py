@@ -34,7 +34,7 @@ Words = Annotated[
     list[str],
     typer.Argument(
         metavar="A [B] | A [VLLM FLAGS...] -- B [VLLM FLAGS...]",
-        help="Documents, - for stdin; models as plan takes them. Options hold for both sides, wherever they stand.",
+        help="Documents, - for stdin; or models, as for plan. Options of kvinspect apply to both sides.",
     ),
 ]
 Engines = Annotated[
@@ -64,9 +64,9 @@ def diff(
     wide: options.Wide = False,
     debug: options.Debug = False,
 ) -> None:
-    """What changed between two KV caches, and whether the one can read blocks that the other has written.
+    """Compare two KV caches, and show whether an engine with one can read blocks written by an engine with the other.
 
-    Ends with 1 where it cannot, 2 where that cannot be judged.
+    Ends with 1 if it cannot, 2 if that cannot be judged.
     """
     from kvinspect.document.problem import DocumentError
     from kvinspect.report.diff import page

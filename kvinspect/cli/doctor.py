@@ -27,7 +27,7 @@ ENDINGS = {".md": Format.markdown, ".txt": Format.table, ".json": Format.json, "
 def doctor(
     files: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[FILE...]", help="Captured documents, or any; - for stdin; none: the versions here."),
+        typer.Argument(metavar="[FILE...]", help="Documents, captured or not; - for stdin. Absent: print versions."),
     ] = None,
     engine: Engine = None,
     installed: Annotated[
@@ -41,10 +41,10 @@ def doctor(
     wide: Wide = False,
     debug: Debug = False,
 ) -> None:
-    """A block to paste into a bug report: versions, groups, what was decided, where a captured engine did otherwise.
+    """Print a block for a bug report: versions, groups, decisions, and where a captured engine differs.
 
-    With --installed: whether the classes of the vLLM that is installed here answer as the shipped catalogue does.
-    Ends with 1 where there is something to report, 2 where a document cannot be judged or no vLLM can be asked.
+    With --installed: compare the answers of the installed vLLM's classes with those that kvinspect ships.
+    Ends with 1 where there is something to report, 2 where a document cannot be judged or vLLM is not installed.
     """
     from kvinspect.api.doctor import doctor as api
     from kvinspect.engine.doctor import HereAnswer

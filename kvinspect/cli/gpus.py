@@ -25,7 +25,7 @@ def gpus(
     wide: Wide = False,
     debug: Debug = False,
 ) -> None:
-    """The GPUs that `plan --gpu` knows by name: memory, platform, compute capability, and where each is from."""
+    """List the GPUs that `plan --gpu` knows by name: memory, platform, compute capability, and source."""
     from kvinspect.hardware.gpus import known_gpus
     from kvinspect.report.gpus import page
 

@@ -43,7 +43,7 @@ def draw(
     words: Annotated[
         list[str],
         typer.Argument(
-            metavar="FILE | MODEL [VLLM FLAGS...]", help="A document, - for stdin, or a model as plan takes it."
+            metavar="FILE | MODEL [VLLM FLAGS...]", help="A document, - for stdin, or a model, as for plan."
         ),
     ],
     allocation: Annotated[

@@ -46,10 +46,10 @@ def mm_prefix(
     wide: Wide = False,
     debug: Debug = False,
 ) -> None:
-    """Which tokens of images and videos attend both ways, and what was skipped and why.
+    """Show which tokens of images and videos attend bidirectionally, and which ranges are skipped and why.
 
-    Draws who sees whom: causally, within the window, and both ways inside a range. Ends with 1 where something is odd
-    about the features, 2 where a document cannot be judged.
+    Draws the attention mask: causal, within the window, bidirectional inside a range. Ends with 1 where something is
+    odd about the features, 2 where a document cannot be judged.
     """
     from kvinspect.api import mm_prefix as api
     from kvinspect.report.mask.page import page

@@ -24,7 +24,7 @@ def models(
     color: Coloured = Color.auto,
     debug: Debug = False,
 ) -> None:
-    """The models whose config.json comes with kvinspect, so that `plan` takes their names without a network."""
+    """List the models that `plan` knows by name without a network; their config.json comes with kvinspect."""
     from kvinspect.bundled.lookup import bundled_names
     from kvinspect.report.models import page
 

@@ -9,17 +9,17 @@ import typer
 from kvinspect.cli.output import Color, Format, set_wide
 
 Engine = Annotated[
-    str | None, typer.Option(metavar="RELEASE", help="vLLM release, e.g. 0.27; wins over the document's.")
+    str | None, typer.Option(metavar="RELEASE", help="vLLM release, e.g. 0.27; overrides the document's.")
 ]
-AnyFormat = Annotated[Format, typer.Option("--format", "-f", help="How to print the answer.")]
-Output = Annotated[str | None, typer.Option("--output", "-o", metavar="FILE", help="Write the answer into a file.")]
-AllLayers = Annotated[bool, typer.Option("--all-layers", help="Show each layer; without it, alike layers are folded.")]
+AnyFormat = Annotated[Format, typer.Option("--format", "-f", help="Format of the answer.")]
+Output = Annotated[str | None, typer.Option("--output", "-o", metavar="FILE", help="Write the answer to a file.")]
+AllLayers = Annotated[bool, typer.Option("--all-layers", help="Show each layer in a row of its own.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
 Coloured = Annotated[Color, typer.Option("--color", help="When to color the output.")]
 Available = Annotated[
     str | None,
     typer.Option(
-        "--available-kv-cache-memory", metavar="SIZE", help="Memory of each worker for its cache, e.g. 12.57GiB."
+        "--available-kv-cache-memory", metavar="SIZE", help="Memory for the KV cache of each worker, e.g. 12.57GiB."
     ),
 ]
 Gpu = Annotated[
@@ -33,7 +33,7 @@ GpuMemory = Annotated[
 Weights = Annotated[
     str | None,
     typer.Option(
-        metavar="SIZE", help="Bytes of all weights, e.g. 16.4GB; absent: read in the model's folder, or computed."
+        metavar="SIZE", help="Size of all weights, e.g. 16.4GB; absent: read from the model's folder, or computed."
     ),
 ]
 Platform = Annotated[

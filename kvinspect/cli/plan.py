@@ -116,10 +116,10 @@ def plan(
     wide: options.Wide = False,
     debug: options.Debug = False,
 ) -> None:
-    """How many blocks, tokens and requests vLLM's KV cache holds for a model, and what a request costs.
+    """Show how many blocks, tokens and requests vLLM's KV cache holds, and the memory that a request needs.
 
     With -o FILE.yaml the cache is written as an inspection document for align, cg-support, lint and map.
-    Ends with 1 where the engine refuses, 2 where nothing can be said.
+    Ends with 1 where the engine refuses, 2 where nothing can be computed.
     """
     from kvinspect.document.problem import DocumentError
 

@@ -35,13 +35,13 @@ def rule(
         str | None,
         typer.Argument(metavar="[RULE]", help="A code or a name; absent: all rules.", autocompletion=codes),
     ] = None,
-    how: Annotated[How, typer.Option("--format", "-f", help="How to print it.")] = How.text,
+    how: Annotated[How, typer.Option("--format", "-f", help="Format of the answer.")] = How.text,
     output: Output = None,
     color: Coloured = Color.auto,
     wide: Wide = False,
     debug: Debug = False,
 ) -> None:
-    """The page of a lint rule, or the list of all."""
+    """Print the documentation of a lint rule, or list all rules."""
     from kvinspect.linting.registry import UnknownRule, all_rules, rule_named
 
     try:

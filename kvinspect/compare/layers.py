@@ -249,7 +249,7 @@ def _heads(a: Layer, b: Layer) -> str:
     here, there = a.spec.num_kv_heads, b.spec.num_kv_heads
     if here == there:
         return ""
-    return f"a rank holds {counted(here, 'KV head')} in A and {there} in B, so blocks have to be cut anew"
+    return f"a rank holds {counted(here, 'KV head')} in A and {there} in B, so blocks must be re-sharded by KV head"
 
 
 def _sharding(a: Layer, b: Layer) -> str:

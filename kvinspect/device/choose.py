@@ -43,7 +43,7 @@ def choose(word: str) -> DeviceChoice:
     if not re.fullmatch(r"auto|none|cpu|meta|cuda(:\d{1,3})?", word):
         raise UnknownDevice(f"expected {WORDS}, found {word!r}")
     if word == "none":
-        return DeviceChoice("none", "not asked for")
+        return DeviceChoice("none", "not requested")
     if word == "auto":
         return _automatic()
     if not _has_torch():

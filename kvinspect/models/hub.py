@@ -128,7 +128,7 @@ def _download(name: str, file: str, hint: str) -> str:
             raise ValueError(f"its {file} has more than {MAX_BYTES} bytes")
         return str(data.decode("utf-8"))
     except HTTPError as error:
-        why = {401: "it is private or does not exist", 403: "access has to be asked for", 404: "it does not exist"}
+        why = {401: "it is private or does not exist", 403: "access must be requested", 404: "it does not exist"}
         raise NotFound(
             f"{name} is not found locally, and the Hugging Face Hub does not give it "
             f"({why.get(error.code, f'HTTP {error.code}')}); {instead}"

@@ -165,7 +165,7 @@ def _with_connector(document: Mapping[str, Any], transfer: Transfer, setting: Mo
     }
     if not transfer.takes_groups:
         if setting.arguments.disable_hybrid_kv_cache_manager is False:
-            raise refused(f"{transfer.name} does not take the hybrid manager, which is asked for")
+            raise refused(f"{transfer.name} does not support the hybrid manager, which is requested")
         found["scheduler_config"] = {**found["scheduler_config"], "disable_hybrid_kv_cache_manager": True}
     graphs = found.get("compilation_config") or {}
     if transfer.in_pieces and str(graphs.get("cudagraph_mode", "FULL")).upper().startswith("FULL"):

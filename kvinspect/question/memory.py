@@ -15,7 +15,7 @@ from kvinspect.question.question import Rules
 if TYPE_CHECKING:
     from kvinspect.hardware.gpus import Gpus
 
-PLENTY = Memory(1 << 50, "not asked for: nothing is refused for want of it", exact=False)
+PLENTY = Memory(1 << 50, "not needed: no cache is refused for lack of memory", exact=False)
 """Memory where no flag says how much there is, and the answer does not depend on it."""
 
 
@@ -72,7 +72,7 @@ def memory_of(
     if budget.size is not None and model is not None:
         return _estimate(budget, arguments, folder, model)
     if arguments.get("num_gpu_blocks_override") is not None:
-        return Memory(0, "not asked for: the number of blocks is given")
+        return Memory(0, "not needed: the number of blocks is given")
     raise NoMemory(
         "how much memory is there for the cache? Give --available-kv-cache-memory 12.57GiB (the start-up log says it), "
         "--kv-cache-memory-bytes, or --gpu H100 or --gpu-memory 80GiB for an estimate"

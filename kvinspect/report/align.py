@@ -278,7 +278,7 @@ def _reasons(answer: AlignAnswer) -> list[Block]:
     return [
         Heading(spans(Span("step by step", "strong"))),
         Table(columns("step", Column("what and why", "prose"), Column("rule", "prose", leaves=1)), rows),
-        Heading(spans(Span("vLLM functions that the rules stand for", "strong"))),
+        Heading(spans(Span("vLLM functions that the rules implement", "strong"))),
         Table(
             columns("step", Column("function", "prose"), "releases", Column("kvinspect", "prose", leaves=1)), sources
         ),

@@ -15,10 +15,9 @@ def captured_comparison(found: CapturedComparison | None) -> list[Block]:
     layers = f"{found.num_layers} layer{'' if found.num_layers == 1 else 's'}"
     if not found.differences:
         said = Span("✓ as captured", "good")
-        return [Paragraph(spans(said, f": what vLLM {found.vllm} made of {layers} is what is computed."))]
+        return [Paragraph(spans(said, f": the computed views of {layers} are those of vLLM {found.vllm}."))]
     count = len(found.differences)
     words = f"{count} difference{'' if count == 1 else 's'}"
-    told = f": what vLLM {found.vllm} made is not what is computed. One of the two is wrong: "
-    rest = "kvinspect doctor prints what a report of it needs."
-    blocks: list[Block] = [Paragraph(spans(Span(f"✗ {words}", "bad"), told, rest))]
+    text = f" between the computed views and those of vLLM {found.vllm}; please report it with `kvinspect doctor`."
+    blocks: list[Block] = [Paragraph(spans(Span(f"✗ {words}", "bad"), text))]
     return blocks + [Item("!", spans(Span("difference", "bad"), f": {one.text}.")) for one in found.differences]

@@ -11,7 +11,7 @@ from kvinspect.report.page_parts import Column, Heading, Page, Paragraph, Span, 
 
 def page(answer: CatalogueComparison) -> Page:
     """A row for each difference, or the word that there is none."""
-    who = f"   vLLM {answer.engine} installed, beside the catalogue of {answer.release}"
+    who = f"   installed vLLM {answer.engine} compared with the shipped data of {answer.release}"
     title, rows = Heading(spans(Span(answer.source, "strong"), who)), answer.differences
     asked = ", ".join(answer.commands)
     if not rows:

@@ -60,7 +60,9 @@ def _workers(answer: CGSupportAnswer) -> Iterable[Block]:
     """What other workers decide, each with its reason."""
     for one in answer.workers:
         names = ", ".join(fold_names(one.layer_names))
-        yield Item("!", spans(f"Another worker, with {names or 'other layers'}, ends otherwise: ", *_verdict(one), "."))
+        yield Item(
+            "!", spans(f"Another worker, with {names or 'other layers'}, has another result: ", *_verdict(one), ".")
+        )
         yield from _why(one.running)
 
 
@@ -127,7 +129,7 @@ def _captured(answer: CGSupportAnswer) -> Iterable[Block]:
         each = f" of {counted(query, 'token')} each" if query > 1 else ""
         most = graphs.decode[-1] // query
         said.append(f"{counted(len(graphs.decode), 'graph')} of decodes, up to {counted(most, 'sequence')}{each}")
-        said[-1] += f"; more, up to {seqs}, run without one" if most < seqs else ""
+        said[-1] += f"; larger batches (up to {counted(seqs, 'sequence', ',')}) run eagerly" if most < seqs else ""
     if graphs.mixed:
         said.append(f"{counted(len(graphs.mixed), 'graph')} of any batch, up to {counted(graphs.mixed[-1], 'token')}")
     if said:
@@ -139,7 +141,7 @@ def _open(facts: Sequence[Open]) -> Iterable[Block]:
         if fact.matters:
             cases = "; ".join(f"{value_words(case.value)}: {_mode(case.resolution)}" for case in fact.cases)
             assumed = value_words(fact.assumed)
-            yield Paragraph(spans("Left open: ", Span(fact.fact, "strong"), f", taken as {assumed}. {cases}."))
+            yield Paragraph(spans("Unknown: ", Span(fact.fact, "strong"), f". Assumed: {assumed}. {cases}."))
 
 
 def _mode(resolution: Resolution) -> str:
@@ -154,11 +156,7 @@ def _advice(answer: CGSupportAnswer) -> Iterable[Block]:
     if any(advice.mode is answer.requested_mode for advice in answer.advice):
         yield Paragraph(spans("To get ", wanted, ", one of these:"))
     else:
-        yield Paragraph(
-            spans(
-                "No single change that was tried gives ", wanted, "." + (" Better than now:" if answer.advice else "")
-            )
-        )
+        yield Paragraph(spans("No single change gives ", wanted, "." + (" Better than now:" if answer.advice else "")))
     for advice in answer.advice:
         gives = "" if advice.mode is answer.requested_mode else f": {advice.mode.name}"
         yield Item("•", spans(Span(advice.change.text, "strong"), gives, Span(f" ({advice.change.checked})", "dim")))
@@ -167,7 +165,7 @@ def _advice(answer: CGSupportAnswer) -> Iterable[Block]:
 def table_page(table: BackendTable) -> Page:
     """The release's backends with the conditions of their support."""
     title = spans(
-        Span(f"vLLM {table.engine}", "strong"), f" on {table.platform}: what attention backends let CUDA graphs do"
+        Span(f"vLLM {table.engine}", "strong"), f" on {table.platform}: CUDA graph support of attention backends"
     )
     rows = tuple(cells for row in table.backends for cells in _backend(row))
     heads = columns("backend", Column("picked on", leaves=1), "support", Column("where", "prose"))
@@ -191,7 +189,7 @@ def matrix_page(matrix: ModeMatrix) -> Page:
         cells = [c for c in matrix.cells if c.requested is mode]
         rows.append((cell(Span(mode.name, "strong")), *(cell(_resolved(c.resolution, mode)) for c in cells)))
     under = ", ".join(f"{key} {value_words(value)}" for key, value in matrix.under.items())
-    title = spans(Span(f"vLLM {matrix.release}", "strong"), "   requested mode × least support → mode that runs")
+    title = spans(Span(f"vLLM {matrix.release}", "strong"), "   requested mode × lowest support → resulting mode")
     heads = columns("requested", *(support.name for support in AttentionCGSupport))
     return Page((Heading(title), Table(heads, tuple(rows)), Paragraph(spans(f"Under: {under}."))))
 

@@ -37,7 +37,7 @@ def page(answer: DoctorAnswer) -> Page:
 def here_page(answer: HereAnswer) -> Page:
     """The versions of what is installed here."""
     rows = tuple((cell(name), cell(value)) for name, value in answer.versions.items())
-    hint = "Name a captured document, or any other, for its groups and what is decided about them."
+    hint = "Pass a document, captured or not, to print its groups and the decisions about them."
     heading = Heading(spans(Span("kvinspect doctor", "strong")))
     return Page((heading, Table(columns("what", Column("value", "prose")), rows), Paragraph(spans(hint))))
 
@@ -107,7 +107,7 @@ def _decided(answer: DoctorAnswer) -> list[str]:
         said.append(f"Refused at start-up ({refusal.stage}): {refusal.type}: {refusal.text}.")
     said += [f"Tensor {tensor.id}: {tensor.meaning}." for tensor in align.tensors if tensor.sound is False]
     mode = graphs.running.mode.name if graphs.running.mode else "refused"
-    said.append(f"CUDA graphs: {graphs.requested_mode.name} asked for, {mode} computed{_captured_mode(answer)}.")
+    said.append(f"CUDA graphs: {graphs.requested_mode.name} requested, {mode} computed{_captured_mode(answer)}.")
     return said
 
 

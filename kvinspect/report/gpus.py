@@ -15,7 +15,7 @@ COLUMNS = columns(
 def page(gpus: Sequence[Gpu]) -> Page:
     """A table of GPUs."""
     heading = Heading(spans(Span("GPUs", "strong")))
-    hint = "As many of them as --gpu says become --tensor-parallel-size: --gpu 2xH100. --gpu local asks the driver."
+    hint = "--gpu 2xH100 also sets --tensor-parallel-size 2. --gpu local queries the driver."
     return Page((heading, Table(COLUMNS, tuple(_row(gpu) for gpu in gpus)), Paragraph(spans(hint))))
 
 

@@ -142,7 +142,7 @@ def refused(answer: PlanAnswer, estimated: bool = False) -> Iterable[Block]:
     refusal = answer.refusal
     assert refusal is not None
     if estimated:
-        yield Paragraph(spans("By the estimate the engine would not start; nothing of it is the engine's own message."))
+        yield Paragraph(spans("By the estimate the engine would not start; this is not the engine's own message."))
     yield Paragraph(spans(f"Why: {refusal.text}."))
     if refusal.where:
         yield Item("→", spans(refusal.where))
@@ -193,7 +193,7 @@ def _why(answer: PlanAnswer) -> Iterable[Block]:
     yield Paragraph(spans(f"Why: {grouping.why}."))
     for padding, layers in grouping.padding:
         slots = counted(padding, "slot")
-        text = f"{slots} beside {counted(layers, 'layer')} left empty, which wastes at most {padding / layers:.2%}"
+        text = f"{slots} of padding beside {counted(layers, 'layer')}, which wastes at most {padding / layers:.2%}"
         yield Item("!", spans(text + "."))
 
 
@@ -208,9 +208,9 @@ def _workers(answer: PlanAnswer) -> Iterable[Block]:
         blocks = f"{counted(answer.num_blocks or 0, 'block', ',')} of {counted(worker.bytes_per_block, 'byte', ',')}"
         text = f"{name}{blocks} {'takes' if answer.num_blocks == 1 else 'take'} {human_bytes(used)}"
         if left >= 0:
-            text += f"; {human_bytes(left)} of {human_bytes(worker.available_memory)} are left"
+            text += f"; {human_bytes(left)} of {human_bytes(worker.available_memory)} are unused"
         if worker.num_blocks_alone != answer.num_blocks:
-            text += f"; it has memory for {worker.num_blocks_alone:,}, and the smallest worker decides"
+            text += f"; it has memory for {worker.num_blocks_alone:,}, but the smallest worker limits all"
         yield Paragraph(spans(text + "."))
 
 
@@ -225,7 +225,7 @@ def _capacity(answer: PlanAnswer) -> Iterable[Block]:
         yield Paragraph(
             spans(
                 Span("never runs", "bad"),
-                f": the engine starts and waits for ever with a request of {tokens}, because one block of the pool is "
+                f": the engine starts, but a request of {tokens} waits forever, because one block of the pool is "
                 f"the null block; requests of at most {counted(answer.longest_request, 'token', ',')} run.",
             )
         )

@@ -32,7 +32,7 @@ def page(log: StartUpLog) -> Page:
     name = Span(log.source.rsplit("/", 1)[-1], "strong")
     blocks: list[Block] = [Heading(spans(name, "   " + " · ".join(title)))]
     if not log.lines:
-        return Page((*blocks, Paragraph(spans("No line of it tells of the KV cache."))))
+        return Page((*blocks, Paragraph(spans("No line of this log is about the KV cache."))))
     alike: dict[tuple[str, str], list[LogLine]] = {}
     for line in log.lines:
         alike.setdefault((line.text, line.meaning), []).append(line)
@@ -59,9 +59,9 @@ def _planned(log: StartUpLog, plan: PlanAnswer, memory: str) -> Iterator[Block]:
     """What the plan is of, where that is another release than the log's, and why the engine refuses, if it does."""
     yield Paragraph(spans(Span("the plan", "strong"), f"   vLLM {plan.setting.release} · memory: {memory}"))
     if log.release is None:
-        yield Item("!", spans(Span("release", "changed"), " the log does not tell of which release it is."))
+        yield Item("!", spans(Span("release", "changed"), " the log does not name its release."))
     elif log.release.partition("+")[0] != plan.setting.release:
-        text = f" the log is of vLLM {log.release}, the plan of {plan.setting.release}."
+        text = f" the log is from vLLM {log.release}, the plan is for {plan.setting.release}."
         yield Item("!", spans(Span("release", "changed"), text))
     if plan.refusal is not None:
         yield Paragraph(outcome(plan))

@@ -46,8 +46,8 @@ _KNOWN: tuple[tuple[str, str, str], ...] = (
         " is less than desired GPU memory utilization",
         rf"Free memory on device (?P<device>[\w:]{{1,40}}) \((?P<available>{DECIMAL})/(?P<of_gib>{DECIMAL}) GiB\) on "
         rf"startup is less than desired GPU memory utilization \((?P<fraction>{DECIMAL}), (?P<gib>{DECIMAL}) GiB\)",
-        "{gib} GiB of the device are asked for, {fraction} of it, and {available} are free; another process holds the "
-        "rest.",
+        "{gib} GiB of the device ({fraction} of its memory) are requested, and {available} GiB are free; another "
+        "process holds the rest.",
     ),
     (
         " is not divisible by remote block size ",

@@ -59,7 +59,7 @@ _FORMS: tuple[tuple[str, str, str, str], ...] = (
         "layout",
         " KV cache layout for ",
         r"Using (?P<layout>[A-Z]{3,5}) KV cache layout for (?P<backend>\w{1,60}) backend",
-        "{backend} requires the layout {layout}, whatever was asked for.",
+        "{backend} requires the layout {layout}, whichever was requested.",
     ),
     (
         "cache_dtype",

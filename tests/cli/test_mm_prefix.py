@@ -85,7 +85,7 @@ def test_pictures_are_well_formed_and_escape_foreign_names():
     assert root.tag == f"{SVG}svg"
     labels = [cell.get("aria-label") for cell in root.iter(f"{SVG}g") if cell.get("class") == "cell"]
     assert labels == [
-        "tokens 0 to 3, im<b>age of feature 0, stays causal: im<b>age attends as text does; only image and video attend both ways"
+        "tokens 0 to 3, im<b>age of feature 0, stays causal: im<b>age attends causally; only image and video attend bidirectionally"
     ]
     assert "<script>\\x1b" not in html(answer)
     assert "<b>" not in html(answer)

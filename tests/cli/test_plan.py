@@ -296,13 +296,13 @@ def test_the_release_of_the_plan_beside_a_log(run):
     assert run("plan", "--log", "-", stdin=unknown).returncode == 0
     shown = run("plan", MODEL, "--log", "-", "--engine", "0.27", stdin=unknown)
     assert (shown.returncode, shown.stderr) == (0, "")
-    for words in ("the plan   vLLM 0.27.1", "the log is of vLLM 0.99.0, the plan of 0.27.1"):
+    for words in ("the plan   vLLM 0.27.1", "the log is from vLLM 0.99.0, the plan is for 0.27.1"):
         assert words in shown.stdout
     same = run("plan", MODEL, "--log", "-", stdin=LOG.replace("0.27.1", "0.27.1+cpu")).stdout
     assert "the plan   vLLM 0.27.1" in same
-    assert "the log is of" not in same
+    assert "the log is from" not in same
     silent = run("plan", MODEL, "--log", "-", stdin=LOG.split("\n", 1)[1])
-    assert "does not tell of which release" in silent.stdout
+    assert "the log does not name its release" in silent.stdout
 
 
 @pytest.mark.parametrize("flags", [("--available-kv-cache-memory", "5GiB"), ("--num-gpu-blocks-override", "2")])

@@ -54,7 +54,9 @@ def test_k_and_v_apart_become_the_fused_layout():
 def test_ranks_of_two_and_of_four_hold_other_heads():
     answer = kvinspect.diff(ROOT / "examples" / "prefill-tp2.yaml", ROOT / "examples" / "decode-tp4.yaml")
     assert answer.compatible is False
-    assert answer.layers[0].outcome.why == ("a rank holds 4 KV heads in A and 2 in B, so blocks have to be cut anew",)
+    assert answer.layers[0].outcome.why == (
+        "a rank holds 4 KV heads in A and 2 in B, so blocks must be re-sharded by KV head",
+    )
     assert answer.changes["cudagraph_mode"] == ("PIECEWISE", "FULL_DECODE_ONLY")
 
 

@@ -70,7 +70,7 @@ def test_a_connector_that_holds_none_takes_no_groups():
 
 
 def test_the_hybrid_manager_that_is_asked_for_stops_a_connector_without_groups():
-    with pytest.raises(DocumentError, match="does not take the hybrid manager"):
+    with pytest.raises(DocumentError, match="does not support the hybrid manager"):
         plan(WINDOWS, 4, kv_transfer_config=connector("FlexKVConnectorV1"), disable_hybrid_kv_cache_manager=False)
 
 

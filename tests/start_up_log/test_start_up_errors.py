@@ -24,7 +24,7 @@ ERROR = "ERROR 08-02 11:20:11 [core.py:1108] ValueError: nobody has thought of t
         ("no-memory", "leave nothing for the cache"),
         ("all-of-them", "pages of its layers cannot be made equal"),
         ("all-of-them", "no block size in common"),
-        ("all-of-them", "28.9 GiB of the device are asked for, 0.92 of it, and 20.1 are free"),
+        ("all-of-them", "28.9 GiB of the device (0.92 of its memory) are requested, and 20.1 GiB are free"),
         ("all-of-them", "blocks of 16 tokens with blocks of 32"),
     ],
 )

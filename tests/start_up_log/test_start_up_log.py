@@ -196,4 +196,4 @@ def test_the_page_explains_each_line_and_escapes_it():
     assert "line 6: GPU KV cache size: 619,479 tokens" in shown
     assert "floor(concurrency × 262,144)" in " ".join(shown.split())
     assert "\x1b" not in shown
-    assert "No line of it" in terminal.render(page(read_start_up_log("")), width=80, colour=False)
+    assert "No line of this log" in terminal.render(page(read_start_up_log("")), width=80, colour=False)

@@ -60,7 +60,8 @@ def resolve(
         return Layout(candidates[0].name, why, tuple(candidates))
     wanted = layout_of(requested)
     if wanted not in candidates:
-        text = f"{requested} is asked for, and the backends and pages leave {' or '.join(x.name for x in candidates)}"
+        allowed = " or ".join(x.name for x in candidates)
+        text = f"{requested} is requested, but backends and page sizes allow only {allowed}"
         raise Refused("ValueError", text, function=FUNCTION, path=("kv_cache_layout",), kind="layout-not-supported")
     return Layout(wanted.name, "the document says so", tuple(candidates))
 

@@ -64,7 +64,7 @@ def feature_ranges(feature: FeatureEntry) -> list[Range]:
 
 def _skipped(feature: FeatureEntry, span: Range, sliding_window: int | None) -> str:
     if feature.modality not in MODALITIES:
-        return f"{feature.modality} attends as text does; only {' and '.join(MODALITIES)} attend both ways"
+        return f"{feature.modality} attends causally; only {' and '.join(MODALITIES)} attend bidirectionally"
     length = span[1] - span[0] + 1
     if sliding_window is not None and length > sliding_window:
         return f"{counted(length, 'token')} are more than the sliding window of {sliding_window}"

@@ -11,7 +11,7 @@ SLIPS = ("KeyError", "IndexError")
 
 
 def sentence(tensor: TensorAnswer) -> str:
-    """`unsound before …, sound after`, `the engine refuses rightly: …` and so on; "" where there is nothing to say."""
+    """`unsound before …, sound after`, `the refusal is justified: …` and so on; "" where there is nothing to say."""
     before, after = tensor.sound_before, tensor.sound
     if tensor.self_conflict is not None:
         return f"unsound, because a view overlaps itself: {collision(tensor.self_conflict)}"
@@ -19,12 +19,12 @@ def sentence(tensor: TensorAnswer) -> str:
         if before is None:
             return ""
         if before:
-            return "different blocks would keep apart all the same"
+            return "without the alignment no two blocks would share bytes"
         slip = tensor.refusal is not None and tensor.refusal.type in SLIPS
-        judgement = "as the views are before that" if slip else "the engine refuses rightly"
+        judgement = "as the views are before that" if slip else "the refusal is justified"
         return f"{judgement}: {collision(tensor.conflict_before)}"
     if after is None:
-        return "whether different blocks keep apart cannot be told, because a backend's shape has no block dim"
+        return "unknown whether different blocks share bytes, because a backend's shape has no block dim"
     if after:
         return "" if before else f"unsound before the alignment ({collision(tensor.conflict_before)}), sound after it"
     deed = {

@@ -149,7 +149,7 @@ def test_sharded_beside_replicated_pages_need_the_blocks_outermost_from_0_33_on(
 
 def test_what_is_asked_for_has_to_be_among_the_candidates():
     assert resolve({}, [spec()], "HND", page_by_slots, False).standard is layout_of("LBHNC")
-    with pytest.raises(Refused, match="NHD is asked for"):
+    with pytest.raises(Refused, match="NHD is requested"):
         resolve({"a": ("LBHNC",)}, [spec()], "NHD", page_by_slots, False)
 
 
