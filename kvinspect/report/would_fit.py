@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from kvinspect.document.numbers import counted
 from kvinspect.question.change import WouldFit
-from kvinspect.report.page import Block, Column, Paragraph, Span, Style, Table, cell, columns, spans
+from kvinspect.report.page_parts import Block, Column, Paragraph, Span, Style, Table, cell, columns, spans
 
 COLUMNS = columns("change", "result", Column("requests at once"))
 
