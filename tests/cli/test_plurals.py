@@ -9,6 +9,7 @@ from conftest import ROOT, document
 
 PLURAL = re.compile(r"(?<![\d.,_\-/×])1 (?:[a-z]+ )?([a-z]+s)\b")
 SINGULAR = {"is", "has", "as", "this", "its", "was", "holds", "needs", "takes", "across", "less", "does", "bytes_"}
+SINGULAR |= {"waits"}
 OF_VLLM = re.compile(r"GPU KV cache size: .*|Maximum concurrency for .* tokens per request")
 """Lines of vLLM's log, which it writes so itself."""
 FORMATS = ("table", "json", "yaml", "markdown")
