@@ -16,15 +16,15 @@ if TYPE_CHECKING:
     from kvinspect.api.plan_model import plan_model
     from kvinspect.api.specs import specs
     from kvinspect.compare.diff_answer import DiffAnswer
+    from kvinspect.compare.doctor_answer import DoctorAnswer
+    from kvinspect.cudagraph.cg_support_answer import CGSupportAnswer
+    from kvinspect.cudagraph.mode import CUDAGraphMode
+    from kvinspect.cudagraph.support import AttentionCGSupport, AttentionCGSupportInfo
     from kvinspect.device.choose import DeviceError
     from kvinspect.document.document import Document
     from kvinspect.document.problem import DocumentError
     from kvinspect.engine.align_answer import AlignAnswer, DeviceAnswer
-    from kvinspect.engine.cudagraph.cg_support_answer import CGSupportAnswer
-    from kvinspect.engine.cudagraph.mode import CUDAGraphMode
-    from kvinspect.engine.cudagraph.support import AttentionCGSupport, AttentionCGSupportInfo
-    from kvinspect.engine.doctor import DoctorAnswer
-    from kvinspect.engine.mm_prefix.mm_prefix_answer import MMPrefixAnswer
+    from kvinspect.mm_prefix.mm_prefix_answer import MMPrefixAnswer
     from kvinspect.models.config import Model, load_model
     from kvinspect.models.specs_answer import SpecsAnswer
     from kvinspect.planning.plan_answer import PlanAnswer
@@ -83,12 +83,12 @@ _HOMES = {
     "DocumentError": "document.problem",
     "AlignAnswer": "engine.align_answer",
     "DeviceAnswer": "engine.align_answer",
-    "CGSupportAnswer": "engine.cudagraph.cg_support_answer",
-    "DoctorAnswer": "engine.doctor",
-    "CUDAGraphMode": "engine.cudagraph.mode",
-    "AttentionCGSupport": "engine.cudagraph.support",
-    "AttentionCGSupportInfo": "engine.cudagraph.support",
-    "MMPrefixAnswer": "engine.mm_prefix.mm_prefix_answer",
+    "CGSupportAnswer": "cudagraph.cg_support_answer",
+    "DoctorAnswer": "compare.doctor_answer",
+    "CUDAGraphMode": "cudagraph.mode",
+    "AttentionCGSupport": "cudagraph.support",
+    "AttentionCGSupportInfo": "cudagraph.support",
+    "MMPrefixAnswer": "mm_prefix.mm_prefix_answer",
     "PlanAnswer": "planning.plan_answer",
     "specs": "api.specs",
     "SpecsAnswer": "models.specs_answer",

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from kvinspect.api.ask import Origin, ask, release_of
 from kvinspect.api.of_model import ModelArguments
+from kvinspect.cudagraph.cg_support import matrix
+from kvinspect.cudagraph.cg_support_answer import CGSupportAnswer, ModeMatrix
+from kvinspect.cudagraph.decide import request_of
+from kvinspect.cudagraph.mode import CUDAGraphMode
+from kvinspect.cudagraph.resolve import Request
+from kvinspect.cudagraph.table import BackendTable, backend_table
 from kvinspect.document.checked import checked
-from kvinspect.engine.cudagraph.cg_support import matrix
-from kvinspect.engine.cudagraph.cg_support_answer import CGSupportAnswer, ModeMatrix
-from kvinspect.engine.cudagraph.decide import request_of
-from kvinspect.engine.cudagraph.mode import CUDAGraphMode
-from kvinspect.engine.cudagraph.resolve import Request
-from kvinspect.engine.cudagraph.table import BackendTable, backend_table
 from kvinspect.question.question import placed
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from typing import Any
 
 from kvinspect.api.align import captured
 from kvinspect.api.ask import Origin, ask
+from kvinspect.compare.doctor_answer import DoctorAnswer
 from kvinspect.document.checked import checked
 from kvinspect.engine.catalogue_comparison import CatalogueComparison, Difference, differences
-from kvinspect.engine.doctor import DoctorAnswer
 from kvinspect.question.documents import load
 from kvinspect.question.question import Question
 from kvinspect.releases import lookup

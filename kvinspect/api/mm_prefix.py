@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kvinspect.api.ask import Origin, ask
 from kvinspect.document.checked import checked
-from kvinspect.engine.mm_prefix.mm_prefix_answer import MMPrefixAnswer
+from kvinspect.mm_prefix.mm_prefix_answer import MMPrefixAnswer
 
 
 @checked

@@ -47,7 +47,7 @@ def doctor(
     Ends with 1 where there is something to report, 2 where a document cannot be judged or vLLM is not installed.
     """
     from kvinspect.api.doctor import doctor as api
-    from kvinspect.engine.doctor import HereAnswer
+    from kvinspect.compare.doctor_answer import HereAnswer
     from kvinspect.report.doctor import here_page, page
 
     how = how or _by_place(output)

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from kvinspect.backends.backend import Backend
 from kvinspect.backends.deployment_facts import DeploymentFacts
 from kvinspect.document.document import Document, Tensor
-from kvinspect.document.model import MultimodalEntry, RequestEntry
 from kvinspect.engine import blocks_first, placement, reshape
-from kvinspect.engine.cudagraph import capture
-from kvinspect.engine.cudagraph.start_up import StartUpRule
 from kvinspect.engine.groups import KVCacheGroup
 from kvinspect.engine.layout.layouts import Layout
-from kvinspect.engine.mm_prefix.ranges import Span
 from kvinspect.engine.placement import Space
 from kvinspect.engine.reason import Reason
 from kvinspect.engine.stages import Attention, Built, Groups, KernelBlocks, Soundness, Tensors, Views
@@ -42,16 +38,6 @@ class EngineRelease:
     """Models with state-space layers have a layout step of their own in place of the alignment."""
     page_aligned_step: bool
     """K/V-first layers beside state-space layers are built page by page."""
-    encoder_groups_narrow: bool
-    """Encoder layers outside the KV cache count when CUDA graph support is narrowed."""
-    capture_limit: Callable[[str | None], int]
-    """Tokens of the largest batch that is captured by default, by compute capability."""
-    decode_sizes: capture.DecodeSizes
-    """Sizes of decodes that are captured beside the others."""
-    start_up: tuple[StartUpRule, ...]
-    """What the configuration does to the requested CUDA graph mode, in order."""
-    mm_spans: Callable[[RequestEntry, MultimodalEntry], Iterator[Span]]
-    """The spans of a request's image and video tokens."""
     one_buffer: bool
     """Whether one backing allocation holds the whole cache, in a layout that planner and engine agree on (0.29 on)."""
     layout: Callable[[Sequence[Backend], Iterable[LayerSpec], str | None, EngineRelease], Layout]
@@ -66,8 +52,6 @@ class EngineRelease:
     views: Callable[[Given, Built], Views]
     soundness: Callable[[Given, Built, Views], Soundness]
     reasons: Callable[[Given, Built], tuple[Reason, ...]]
-    captured: Callable[..., capture.Captured] = capture.captured
-    """The graphs of a mode, at capture sizes and with the bounds of a batch."""
     encoder_only_last: bool = False
     """Encoder-only layers never reach the planner: the runner puts them into a last group without a cache."""
     model_step: blocks_first.ModelStep | None = None

@@ -20,9 +20,9 @@ from kvinspect.releases.release import Release
 from kvinspect.specs.mamba import MambaSpec
 
 if TYPE_CHECKING:
+    from kvinspect.cudagraph.cg_support_answer import CGSupportAnswer
     from kvinspect.engine.chain import Stages
-    from kvinspect.engine.cudagraph.cg_support_answer import CGSupportAnswer
-    from kvinspect.engine.mm_prefix.mm_prefix_answer import MMPrefixAnswer
+    from kvinspect.mm_prefix.mm_prefix_answer import MMPrefixAnswer
     from kvinspect.planning.plan_answer import PlanAnswer
 
 
@@ -177,22 +177,22 @@ class Question:
     @cached_property
     def cg_support(self) -> CGSupportAnswer:
         """How far backends let CUDA graphs go; a planner's refusal comes before that."""
-        from kvinspect.engine.cudagraph.cg_support import cg_support_stages, requested_mode
-        from kvinspect.engine.cudagraph.cg_support_answer import CGSupportAnswer
+        from kvinspect.cudagraph.cg_support import cg_support_stages, requested_mode
+        from kvinspect.cudagraph.cg_support_answer import CGSupportAnswer
 
         if self.about is not self:
             return self.about.cg_support.beside(one.cg_support for one in self._of_other_workers)
         if self.can_be_planned and self.plan.refusal is not None:
             return CGSupportAnswer(self.setting, requested_mode(self.document), refusal=self.plan.refusal)
         with placed(self.document):
-            return cg_support_stages(self.cache, self.setting)
+            return cg_support_stages(self.cache, self.release.graphs, self.setting)
 
     @cached_property
     def mm_prefix(self) -> MMPrefixAnswer:
         """The spans of multimodal tokens that attend both ways."""
-        from kvinspect.engine.mm_prefix.mm_prefix import mm_prefix_document
+        from kvinspect.mm_prefix.mm_prefix import mm_prefix_document
 
-        return mm_prefix_document(self.document, self.release, self.setting)
+        return mm_prefix_document(self.document, self.release.mm_spans, self.setting)
 
 
 @contextmanager

@@ -6,8 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
+from kvinspect.cudagraph import capture
+from kvinspect.cudagraph.rules import GraphRules
 from kvinspect.engine import blocks_first, reshape
-from kvinspect.engine.cudagraph import capture
+from kvinspect.mm_prefix.ranges import SpansOf
 from kvinspect.planning.release import PlannerRelease
 from kvinspect.releases.model_rules import ModelRules
 from kvinspect.specs.attention import AttentionSpec
@@ -15,8 +17,13 @@ from kvinspect.specs.attention import AttentionSpec
 
 @dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class Release(PlannerRelease):
-    """A vLLM release with one of its model runners: the engine's steps, the planner's, and the rules for models."""
+    """A vLLM release with one of its model runners: the engine's steps, the planner's, and the rules
+    for CUDA graphs, multimodal prefixes and models.
+    """
 
+    graphs: GraphRules
+    mm_spans: SpansOf
+    """The spans of a request's image and video tokens."""
     models: ModelRules
 
     def but(self, **changes: Any) -> Release:
@@ -37,9 +44,8 @@ def older_runner(release: Release, across: Callable[[AttentionSpec], bool]) -> R
         runner="v1",
         hybrid_step=False,
         page_aligned_step=False,
-        encoder_groups_narrow=True,
         encoder_only_last=True,
         model_step=blocks_first.everywhere,
-        captured=capture.captured_in_multiples,
+        graphs=release.graphs._replace(encoder_groups_narrow=True, captured=capture.captured_in_multiples),
         reshape=views,
     )

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from kvinspect.backends.backend import Backend
+from kvinspect.cudagraph import capture
+from kvinspect.cudagraph import start_up as configured
+from kvinspect.cudagraph.rules import GraphRules
 from kvinspect.engine import across_layers, per_tensor, per_tensor_soundness, placement, reshape
-from kvinspect.engine.cudagraph import capture
-from kvinspect.engine.cudagraph import start_up as configured
-from kvinspect.engine.mm_prefix import ranges
 from kvinspect.engine.wording import steps
+from kvinspect.mm_prefix import ranges
 from kvinspect.planning import (
     as_full_attention,
     capacity,
@@ -63,10 +64,12 @@ RELEASE = Release(
     soundness=per_tensor_soundness.per_tensor,
     reasons=steps.per_tensor,
     # CUDA graphs, and who sees whom in a prompt with images.
-    encoder_groups_narrow=False,
-    capture_limit=capture.limit_of_all,
-    decode_sizes=capture.no_decodes,
-    start_up=(configured.nothing_uncompiled, configured.decodes_of_encoder_decoder, configured.nothing_on_cpu),
+    graphs=GraphRules(
+        encoder_groups_narrow=False,
+        capture_limit=capture.limit_of_all,
+        decode_sizes=capture.no_decodes,
+        start_up=(configured.nothing_uncompiled, configured.decodes_of_encoder_decoder, configured.nothing_on_cpu),
+    ),
     mm_spans=ranges.spans_of,
     # From specs to groups, tensors and blocks.
     deployment=deployment.of_settled_batches,

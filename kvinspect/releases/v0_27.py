@@ -15,7 +15,7 @@ RELEASE = _BEFORE.but(
     packed_placement=placement.packed_densely,
     reshape=_BEFORE.reshape._replace(state_parts=reshape.view_of_pages, cache_dtype_of=reshape.quantised_only),
     hybrid_step=False,
-    encoder_groups_narrow=True,
+    graphs=_BEFORE.graphs._replace(encoder_groups_narrow=True),
     merging=MergeRules(_BEFORE.merging.compared, _BEFORE.merging.compared, latent_has_v=True),
     as_full_attention=as_full_attention.to_one_block,
     fallback=as_full_attention.all_as_full,

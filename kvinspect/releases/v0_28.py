@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from kvinspect.cudagraph import capture
 from kvinspect.engine import across_layers, customize_spec
-from kvinspect.engine.cudagraph import capture
 from kvinspect.planning import as_full_attention, grouping, inputs, log_lines
 from kvinspect.releases import v0_27
 from kvinspect.releases.release import older_runner
@@ -19,7 +19,7 @@ RELEASE = _BEFORE.but(
     customized_spec=customize_spec.customized,
     reshape=_BEFORE.reshape._replace(unpadded_page=page_size.page_by_slots),
     page_aligned_step=True,
-    capture_limit=capture.limit_by_device,
+    graphs=_BEFORE.graphs._replace(capture_limit=capture.limit_by_device),
     merging=MergeRules(_COMPARED, _COMPARED, latent_has_v=False),
     as_full_attention=as_full_attention.keeping_fields,
     hidden_block=grouping.dividing_the_others,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from kvinspect.cudagraph import capture
 from kvinspect.engine import one_buffer
-from kvinspect.engine.cudagraph import capture
 from kvinspect.engine.layout import placement, soundness
 from kvinspect.planning import capacity, latent_windows, memory, requests, unify
 from kvinspect.releases import v0_28
@@ -24,7 +24,7 @@ RELEASE = _BEFORE.but(
     views=one_buffer.views,
     soundness=soundness.soundness_of,
     reasons=one_buffer.reasons,
-    decode_sizes=capture.decodes_of_several_tokens,
+    graphs=_BEFORE.graphs._replace(decode_sizes=capture.decodes_of_several_tokens),
     merging=MergeRules(_COMPARED, _COMPARED, latent_has_v=False),
     state_slots=mamba.by_page_and_marks,
     needed_bytes=requests.needed_by_block,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kvinspect.engine.cudagraph import start_up as configured
+from kvinspect.cudagraph import start_up as configured
 from kvinspect.engine.layout import latent_index
 from kvinspect.planning import deployment, grouping, index_groups, log_lines, packed
 from kvinspect.releases import v0_29
@@ -11,7 +11,7 @@ _BEFORE = v0_29.RELEASE
 
 RELEASE = _BEFORE.but(
     version="0.30.0",
-    start_up=(configured.decodes_uncompiled, *_BEFORE.start_up[1:]),
+    graphs=_BEFORE.graphs._replace(start_up=(configured.decodes_uncompiled, *_BEFORE.graphs.start_up[1:])),
     place=latent_index.place_with_index,
     deployment=deployment.of_resident_pages,
     latent_index=index_groups.states_on_latents,

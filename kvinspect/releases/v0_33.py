@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from kvinspect.cudagraph import capture
+from kvinspect.cudagraph import start_up as configured
 from kvinspect.engine import customize_spec, one_buffer
-from kvinspect.engine.cudagraph import capture
-from kvinspect.engine.cudagraph import start_up as configured
 from kvinspect.engine.layout import placement
-from kvinspect.engine.mm_prefix import ranges
+from kvinspect.mm_prefix import ranges
 from kvinspect.planning import as_full_attention, deployment, index_groups
 from kvinspect.releases import v0_30
 
@@ -14,8 +14,10 @@ _BEFORE = v0_30.RELEASE
 
 RELEASE = _BEFORE.but(
     version="0.33.0",
-    decode_sizes=capture.decodes_of_all,
-    start_up=(*_BEFORE.start_up, configured.nothing_stock_compiled),
+    graphs=_BEFORE.graphs._replace(
+        decode_sizes=capture.decodes_of_all,
+        start_up=(*_BEFORE.graphs.start_up, configured.nothing_stock_compiled),
+    ),
     customized_spec=customize_spec.customized_splittable,
     mm_spans=ranges.spans_of_model,
     layout=one_buffer.layout_with_sharding,

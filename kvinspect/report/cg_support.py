@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from kvinspect.cudagraph.cg_support_answer import CGSupportAnswer, ModeMatrix, Open
+from kvinspect.cudagraph.decide import Decision, GroupLevel
+from kvinspect.cudagraph.mode import CUDAGraphMode
+from kvinspect.cudagraph.resolve import Resolution
+from kvinspect.cudagraph.support import AttentionCGSupport
+from kvinspect.cudagraph.table import BackendRow, BackendTable
+from kvinspect.cudagraph.wording import fact_words, value_words
 from kvinspect.document.fold import fold_names
 from kvinspect.document.numbers import counted
-from kvinspect.engine.cudagraph.cg_support_answer import CGSupportAnswer, ModeMatrix, Open
-from kvinspect.engine.cudagraph.decide import Decision, GroupLevel
-from kvinspect.engine.cudagraph.mode import CUDAGraphMode
-from kvinspect.engine.cudagraph.resolve import Resolution
-from kvinspect.engine.cudagraph.support import AttentionCGSupport
-from kvinspect.engine.cudagraph.table import BackendRow, BackendTable
-from kvinspect.engine.cudagraph.wording import fact_words, value_words
 from kvinspect.report.fold import fold_indices, title_of
 from kvinspect.report.layer_names import folded
 from kvinspect.report.page_parts import (

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from kvinspect.compare.doctor_answer import DoctorAnswer, HereAnswer
 from kvinspect.document.fold import fold_names
 from kvinspect.engine.align_answer import AlignAnswer, LayerAnswer
-from kvinspect.engine.doctor import DoctorAnswer, HereAnswer
 from kvinspect.report.captured import captured_comparison
 from kvinspect.report.page_parts import Block, Column, Heading, Item, Page, Paragraph, Span, Table, cell, columns, spans
 

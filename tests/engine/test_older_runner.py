@@ -6,10 +6,10 @@ from hypothesis import strategies as st
 
 import golden
 import kvinspect
+from kvinspect.cudagraph.capture import Batches, captured_in_multiples
+from kvinspect.cudagraph.mode import CUDAGraphMode
 from kvinspect.document.refusal import Refused
 from kvinspect.engine.blocks_first import onto_blocks_first
-from kvinspect.engine.cudagraph.capture import Batches, captured_in_multiples
-from kvinspect.engine.cudagraph.mode import CUDAGraphMode
 from kvinspect.geometry import StridedView
 from kvinspect.geometry.disjoint import meeting
 from kvinspect.geometry.runs import block_bytes

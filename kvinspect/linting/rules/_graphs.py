@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from kvinspect.engine.cudagraph.decide import Decision
-from kvinspect.engine.cudagraph.resolve import Resolution
-from kvinspect.engine.cudagraph.running import running
-from kvinspect.engine.cudagraph.support import AttentionCGSupport
+from kvinspect.cudagraph.decide import Decision
+from kvinspect.cudagraph.resolve import Resolution
+from kvinspect.cudagraph.running import running
+from kvinspect.cudagraph.support import AttentionCGSupport
 from kvinspect.linting.subjects.document import DocumentSubject
 
 
 def decided(subject: DocumentSubject) -> tuple[Decision, Resolution] | None:
     """The decision and what runs, None where the engine does not come as far."""
     decision, cache = subject.decision, subject.cache
-    return (decision, running(decision, cache)) if decision and cache else None
+    return (decision, running(decision, cache, subject.release.graphs)) if decision and cache else None
 
 
 def written(subject: DocumentSubject) -> bool:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kvinspect.engine.mm_prefix.findings import REQUESTS
-from kvinspect.engine.mm_prefix.ranges import MODALITIES
 from kvinspect.linting.rule import WARNING, Found, Rule
 from kvinspect.linting.subjects.document import DocumentSubject
+from kvinspect.mm_prefix.findings import REQUESTS
+from kvinspect.mm_prefix.ranges import MODALITIES
 
 
 def check(subject: DocumentSubject) -> Iterator[Found]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kvinspect.engine.mm_prefix.findings import findings
 from kvinspect.linting.rule import WARNING, Found, Rule
 from kvinspect.linting.subjects.document import DocumentSubject
+from kvinspect.mm_prefix.findings import findings
 
 
 def check(subject: DocumentSubject) -> Iterator[Found]:

@@ -7,11 +7,11 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 from kvinspect.backends.candidates import Ask, Misfit, misfits_of
+from kvinspect.cudagraph.decide import Decision, decide
 from kvinspect.document.problem import Path
 from kvinspect.document.refusal import Refusal, Refused
 from kvinspect.engine.align_answer import TensorAnswer
 from kvinspect.engine.chain import Stages
-from kvinspect.engine.cudagraph.decide import Decision, decide_in
 from kvinspect.engine.groups import AttentionGroup
 from kvinspect.engine.stages import Soundness
 from kvinspect.question.question import Question
@@ -82,7 +82,7 @@ class DocumentSubject:
         if self.cache is None:
             return None
         try:
-            return decide_in(self.cache)
+            return decide(self.cache, self.release.graphs)
         except Refused:
             return None
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kvinspect.engine.mm_prefix.mm_prefix_answer import MMPrefixAnswer
+from kvinspect.mm_prefix.mm_prefix_answer import MMPrefixAnswer
 from kvinspect.report import html as page
 from kvinspect.report.mask.svg import svg
 

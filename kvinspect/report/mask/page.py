@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 from kvinspect.document.limits import MAX_MASKS, MAX_SPANS
 from kvinspect.document.numbers import counted
-from kvinspect.engine.mm_prefix.attention import Sight, sight
-from kvinspect.engine.mm_prefix.mm_prefix_answer import MMPrefixAnswer, RequestAnswer
+from kvinspect.mm_prefix.attention import Sight, sight
+from kvinspect.mm_prefix.mm_prefix_answer import MMPrefixAnswer, RequestAnswer
 from kvinspect.report.fold import title_of
 from kvinspect.report.page_parts import (
     Block,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from kvinspect.document.numbers import counted
-from kvinspect.engine.mm_prefix.mm_prefix_answer import MMPrefixAnswer, RequestAnswer
-from kvinspect.engine.mm_prefix.ranges import Span
+from kvinspect.mm_prefix.mm_prefix_answer import MMPrefixAnswer, RequestAnswer
+from kvinspect.mm_prefix.ranges import Span
 from kvinspect.report.svg import LINE, MARGIN, document, element, hatching, number, text, told
 
 SIDE, LABEL = 420, 64

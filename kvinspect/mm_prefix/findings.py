@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from kvinspect.document.model import FeatureEntry, RequestEntry
 from kvinspect.document.numbers import counted
 from kvinspect.document.problem import Path, Problem
-from kvinspect.engine.mm_prefix.masks import mask_length
+from kvinspect.mm_prefix.masks import mask_length
 
 REQUESTS: Path = ("multimodal", "requests")
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kvinspect.backends.conditions import Facts
-from kvinspect.engine.cudagraph.support import AttentionCGSupport
+from kvinspect.cudagraph.support import AttentionCGSupport
 
 _TOPICS = {
     "platform": "platform {}",

@@ -6,16 +6,16 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from kvinspect.backends.conditions import Facts
+from kvinspect.cudagraph.levels import Level, deployment_facts, level_of
+from kvinspect.cudagraph.mode import CUDAGraphMode
+from kvinspect.cudagraph.resolve import Request, Resolution, resolve
+from kvinspect.cudagraph.rules import GraphRules
+from kvinspect.cudagraph.support import AttentionCGSupportInfo
 from kvinspect.document.document import Document
 from kvinspect.document.model import EncoderGroupEntry
 from kvinspect.document.names import Expander
 from kvinspect.engine.chain import Stages
-from kvinspect.engine.cudagraph.levels import Level, deployment_facts, level_of
-from kvinspect.engine.cudagraph.mode import CUDAGraphMode
-from kvinspect.engine.cudagraph.resolve import Request, Resolution, resolve
-from kvinspect.engine.cudagraph.support import AttentionCGSupportInfo
 from kvinspect.engine.document_specs import layer_spec
-from kvinspect.engine.release import EngineRelease
 from kvinspect.engine.start_up_steps import stage
 from kvinspect.specs.attention import AttentionSpec
 from kvinspect.specs.kinds import LayerSpec
@@ -45,20 +45,14 @@ class Decision(NamedTuple):
     resolution: Resolution
 
 
-def decide(document: Document, release: EngineRelease) -> tuple[Decision, Stages]:
-    """Return the decision for a document, and the cache that it is about. Raises as `decide_in`."""
-    cache = Stages(document, release)
-    return decide_in(cache), cache
-
-
-def decide_in(cache: Stages, overrides: Facts | None = None) -> Decision:
+def decide(cache: Stages, rules: GraphRules, overrides: Facts | None = None) -> Decision:
     """Decide for a cache, whose groups may have been built; `overrides` are facts that replace the deployment's.
 
     Raises Refused where the engine does not come as far, Unknown for an unknown name.
     """
     built, document = cache.built, cache.document
     facts = {**deployment_facts(document), **(overrides or {})}
-    groups, info = _narrowed([*_cache_groups(cache, facts), *_encoder_groups(cache, facts)])
+    groups, info = _narrowed([*_cache_groups(cache, facts), *_encoder_groups(cache, rules, facts)])
     has_states = any(group.spec.holds_states for group in built.attention.groups)
     request = request_of(document)._replace(state_blocks=cache.num_blocks if has_states else None)
     return Decision(groups, info, request, resolve(request, info))
@@ -103,7 +97,7 @@ def wrapped_class(class_name: str, spec: LayerSpec) -> str:
     return class_name
 
 
-def _encoder_groups(cache: Stages, facts: Facts) -> Iterator[GroupLevel]:
+def _encoder_groups(cache: Stages, rules: GraphRules, facts: Facts) -> Iterator[GroupLevel]:
     model, names = cache.document.model, Expander()
     heads = model.model_config.num_attention_heads
     for i, entry in enumerate(model.encoder_attention_groups):
@@ -112,7 +106,7 @@ def _encoder_groups(cache: Stages, facts: Facts) -> Iterator[GroupLevel]:
             backend = cache.backends.named(entry.backend, (*path, "backend"))
             spec = _encoder_spec(entry, cache, i)
         level = level_of(backend, spec, heads, facts, cache.release.catalogue)
-        counts = cache.release.encoder_groups_narrow
+        counts = rules.encoder_groups_narrow
         yield GroupLevel(None, backend.name, backend.class_name, names.all(entry.layer_names), spec, level, counts)
 
 

@@ -7,17 +7,17 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from kvinspect.backends.candidates import Ask, candidates, misfits_of
+from kvinspect.cudagraph.decide import Decision, GroupLevel
+from kvinspect.cudagraph.mode import CUDAGraphMode
+from kvinspect.cudagraph.rules import GraphRules
+from kvinspect.cudagraph.running import mode_of, running
+from kvinspect.cudagraph.support import AttentionCGSupport
 from kvinspect.document.document import Document, LayerUse
 from kvinspect.document.numbers import counted
 from kvinspect.document.refusal import Refused
 from kvinspect.engine.align_answer import AnswerHeader
 from kvinspect.engine.align_document import align_document
 from kvinspect.engine.chain import Stages
-from kvinspect.engine.cudagraph.decide import Decision, GroupLevel, decide
-from kvinspect.engine.cudagraph.mode import CUDAGraphMode
-from kvinspect.engine.cudagraph.running import running
-from kvinspect.engine.cudagraph.support import AttentionCGSupport
-from kvinspect.engine.release import EngineRelease
 from kvinspect.specs.attention import AttentionSpec
 
 MOST_BACKENDS = 3
@@ -51,19 +51,23 @@ class Advice(NamedTuple):
 class Decided(NamedTuple):
     """A decided document, for which advice is sought."""
 
-    document: Document
-    release: EngineRelease
+    cache: Stages
+    rules: GraphRules
     setting: AnswerHeader
     decision: Decision
-    cache: Stages
+
+    @property
+    def document(self) -> Document:
+        """The document as it is."""
+        return self.cache.document
 
 
 def advise(decided: Decided) -> tuple[Advice, ...]:
     """The changes that give the requested mode; where none does, those that give a better one than now."""
-    wanted, now = decided.decision.request.mode, running(decided.decision, decided.cache).mode
+    wanted, now = decided.decision.request.mode, running(decided.decision, decided.cache, decided.rules).mode
     if now is wanted:
         return ()
-    tried = [advice for change in _changes(decided) if (advice := _tried(change, decided.release))]
+    tried = [advice for change in _changes(decided) if (advice := _tried(change, decided))]
     exact = [advice for advice in tried if advice.mode is wanted]
     if exact:
         return tuple(exact)
@@ -71,9 +75,9 @@ def advise(decided: Decided) -> tuple[Advice, ...]:
     return tuple(advice for advice in (*tried, *_another_mode(decided)) if advice.mode.rank > rank)
 
 
-def _tried(change: Change, release: EngineRelease) -> Advice | None:
+def _tried(change: Change, decided: Decided) -> Advice | None:
     try:
-        mode = running(*decide(change.document, release)).mode
+        mode = mode_of(Stages(change.document, decided.cache.release), decided.rules)
     except Refused:
         return None
     return Advice(change, mode) if mode else None
@@ -103,7 +107,7 @@ def _other_backends(decided: Decided) -> Iterator[Change]:
     if not inside or len(inside) < len(culprits) or not all(isinstance(g.spec, AttentionSpec) for g in inside):
         return
     proposed = 0
-    for name in candidates(decided.release.catalogue, cache.deployment, _ask(inside[0], cache)):
+    for name in candidates(decided.cache.release.catalogue, cache.deployment, _ask(inside[0], cache)):
         if any(name == group.backend or not _fits(name, group, cache) for group in inside):
             continue
         change = _with_backend(decided.document, name, inside)
@@ -153,7 +157,7 @@ def _with_backend(document: Document, name: str, groups: list[GroupLevel]) -> Ch
 
 def _checked(change: Change, takes: str, decided: Decided) -> str:
     """What a changed backend was checked against, "" where its views would not be sound or it would not start."""
-    aligned = align_document(change.document, decided.release, decided.setting)
+    aligned = align_document(change.document, decided.cache.release, decided.setting)
     if not aligned.clean:
         return ""
     return f"decided again; takes {takes}; views aligned again: {aligned.decision}, sound"
@@ -173,7 +177,7 @@ def _fewer_speculative_tokens(decided: Decided) -> Iterator[Change]:
         changed = _with(document, "speculative_config", num_speculative_tokens=tokens)
         text = f"{counted(tokens, 'speculative token')} in place of {now}" if tokens else "no speculative decoding"
         change = Change("speculative_config.num_speculative_tokens", now, tokens, text, changed)
-        found = _tried(change, decided.release)
+        found = _tried(change, decided)
         if found and found.mode is decided.decision.request.mode:
             yield change
             return
@@ -205,7 +209,7 @@ def _another_mode(decided: Decided) -> Iterator[Advice]:
         changed = _with(decided.document, "compilation_config", cudagraph_mode=mode.name)
         text = f"ask for {mode.name}"
         change = Change("compilation_config.cudagraph_mode", requested, mode.name, text, changed)
-        found = _tried(change, decided.release)
+        found = _tried(change, decided)
         if found and found.mode is mode:
             yield found
             return

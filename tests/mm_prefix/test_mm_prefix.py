@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kvinspect
-from kvinspect.engine.mm_prefix.attention import Sight, sight
+from kvinspect.mm_prefix.attention import Sight, sight
 
 masks = st.lists(st.booleans(), min_size=1, max_size=40)
 MODALITIES = ("image", "video", "audio", "vision_chunk")

@@ -10,19 +10,20 @@ from hypothesis import strategies as st
 import kvinspect
 from conftest import ROOT
 from kvinspect import AttentionCGSupport, AttentionCGSupportInfo, CUDAGraphMode
-from kvinspect.document.model import CompilationEntry
-from kvinspect.document.refusal import Refused
-from kvinspect.engine.cudagraph.advice import Decided, advise
-from kvinspect.engine.cudagraph.capture import (
+from kvinspect.cudagraph.advice import Decided, advise
+from kvinspect.cudagraph.capture import (
     Batches,
     capture_sizes,
     captured,
     decodes_of_all,
     decodes_of_several_tokens,
 )
-from kvinspect.engine.cudagraph.decide import decide
-from kvinspect.engine.cudagraph.resolve import Request, resolve
-from kvinspect.engine.cudagraph.running import running
+from kvinspect.cudagraph.decide import decide
+from kvinspect.cudagraph.resolve import Request, resolve
+from kvinspect.cudagraph.running import mode_of
+from kvinspect.document.model import CompilationEntry
+from kvinspect.document.refusal import Refused
+from kvinspect.engine.chain import Stages
 from kvinspect.releases import lookup
 
 levels = st.sampled_from(AttentionCGSupport)
@@ -204,7 +205,7 @@ def test_advice_holds_when_it_is_followed(name, sections):
     assert not answer.as_requested
     release = lookup.release(answer.setting.release)
     for advice in answer.advice:
-        assert running(*decide(advice.change.document, release)).mode is advice.mode
+        assert mode_of(Stages(advice.change.document, release), release.graphs) is advice.mode
 
 
 def test_another_backend_is_advised_only_where_it_fits_and_its_views_are_sound():
@@ -221,7 +222,8 @@ def test_nothing_is_advised_where_the_request_comes_out():
     answer = kvinspect.cg_support(made)
     assert answer.as_requested
     release = lookup.release(answer.setting.release)
-    asked = Decided(made, release, answer.setting, *decide(made, release))
+    cache = Stages(made, release)
+    asked = Decided(cache, release.graphs, answer.setting, decide(cache, release.graphs))
     assert advise(asked) == ()
 
 

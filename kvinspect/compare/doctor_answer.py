@@ -6,11 +6,11 @@ import platform
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from kvinspect.cudagraph.cg_support_answer import CGSupportAnswer
 from kvinspect.document.captured import CapturedEntry, CapturedGraphsEntry
 from kvinspect.document.document import Document
 from kvinspect.engine.align_answer import SCHEMA_VERSION, AlignAnswer
 from kvinspect.engine.captured_comparison import Difference
-from kvinspect.engine.cudagraph.cg_support_answer import CGSupportAnswer
 from kvinspect.version import __version__
 
 

@@ -6,40 +6,41 @@ from collections.abc import Iterator
 from typing import Any
 
 from kvinspect.backends.conditions import OPEN
+from kvinspect.cudagraph.advice import Decided, advise
+from kvinspect.cudagraph.capture import Batches, Captured, capture_sizes
+from kvinspect.cudagraph.cg_support_answer import CGSupportAnswer, MatrixCell, ModeMatrix, Open, OpenCase
+from kvinspect.cudagraph.decide import Decision, decide
+from kvinspect.cudagraph.levels import CANDIDATES, assumed, deployment_facts
+from kvinspect.cudagraph.mode import CUDAGraphMode
+from kvinspect.cudagraph.resolve import Request, Resolution, resolve
+from kvinspect.cudagraph.rules import GraphRules
+from kvinspect.cudagraph.running import at_start_up
+from kvinspect.cudagraph.support import AttentionCGSupport, AttentionCGSupportInfo
 from kvinspect.document.document import Document
 from kvinspect.document.frozen import frozen
 from kvinspect.document.refusal import Refused
 from kvinspect.engine.align_answer import AnswerHeader
 from kvinspect.engine.chain import Stages
-from kvinspect.engine.cudagraph.advice import Decided, advise
-from kvinspect.engine.cudagraph.capture import Batches, Captured, capture_sizes
-from kvinspect.engine.cudagraph.cg_support_answer import CGSupportAnswer, MatrixCell, ModeMatrix, Open, OpenCase
-from kvinspect.engine.cudagraph.decide import Decision, decide_in
-from kvinspect.engine.cudagraph.levels import CANDIDATES, assumed, deployment_facts
-from kvinspect.engine.cudagraph.mode import CUDAGraphMode
-from kvinspect.engine.cudagraph.resolve import Request, Resolution, resolve
-from kvinspect.engine.cudagraph.running import at_start_up
-from kvinspect.engine.cudagraph.support import AttentionCGSupport, AttentionCGSupportInfo
 from kvinspect.engine.release import EngineRelease
 
 
-def cg_support_stages(cache: Stages, setting: AnswerHeader) -> CGSupportAnswer:
+def cg_support_stages(cache: Stages, rules: GraphRules, setting: AnswerHeader) -> CGSupportAnswer:
     """What becomes of the CUDA graph mode of a cache. Raises Unknown for an unknown name."""
-    document, release = cache.document, cache.release
+    document = cache.document
     requested = requested_mode(document)
     try:
-        decision = decide_in(cache)
+        decision = decide(cache, rules)
     except Refused as refused:
         return CGSupportAnswer(setting, requested, refusal=refused.refusal.placed(document.where))
-    start_up, graphs = _captured(release, decision, cache)
+    start_up, graphs = _captured(decision, cache, rules)
     return CGSupportAnswer(
         setting._replace(kv_cache_layout=cache.layout.name),
         requested,
         decision,
         at_start_up=start_up,
         captured=graphs,
-        open=tuple(_open(cache, decision)),
-        advice=advise(Decided(document, release, setting, decision, cache)),
+        open=tuple(_open(cache, rules, decision)),
+        advice=advise(Decided(cache, rules, setting, decision)),
     )
 
 
@@ -48,9 +49,9 @@ def requested_mode(document: Document) -> CUDAGraphMode:
     return CUDAGraphMode[document.model.compilation_config.cudagraph_mode or "NONE"]
 
 
-def _captured(release: EngineRelease, decision: Decision, cache: Stages) -> tuple[Resolution | None, Captured | None]:
+def _captured(decision: Decision, cache: Stages, rules: GraphRules) -> tuple[Resolution | None, Captured | None]:
     """What the configuration makes of the request, and the graphs of the mode that runs; it may refuse the sizes."""
-    start_up = at_start_up(decision, cache)
+    start_up = at_start_up(decision, cache, rules)
     mode = (start_up or decision.resolution).mode
     model = cache.document.model
     scheduler = model.scheduler_config
@@ -58,14 +59,14 @@ def _captured(release: EngineRelease, decision: Decision, cache: Stages) -> tupl
     if mode is None or mode is CUDAGraphMode.NONE:
         return start_up, None
     try:
-        limit = release.capture_limit(cache.deployment.capability)
-        sizes = capture_sizes(model.compilation_config, batches, limit, release.decode_sizes)
-        return start_up, release.captured(mode, sizes, batches)
+        limit = rules.capture_limit(cache.deployment.capability)
+        sizes = capture_sizes(model.compilation_config, batches, limit, rules.decode_sizes)
+        return start_up, rules.captured(mode, sizes, batches)
     except Refused as refused:
         return Resolution(None, (start_up or decision.resolution).steps, refused.refusal), None
 
 
-def _open(cache: Stages, decision: Decision) -> Iterator[Open]:
+def _open(cache: Stages, rules: GraphRules, decision: Decision) -> Iterator[Open]:
     """The open facts that a group's answer depends on, each with what comes out under each of its values."""
     needed = {key for group in decision.groups for case in group.level.cases for key in case.needs}
     if "capability_family" in needed:
@@ -75,7 +76,7 @@ def _open(cache: Stages, decision: Decision) -> Iterator[Open]:
     for key, by_platform in CANDIDATES.items():
         if key in needed and facts[key] is OPEN:
             values: tuple[Any, ...] = by_platform.get(cache.document.model.platform, (True, False))
-            cases = tuple(_case(cache, key, value) for value in values)
+            cases = tuple(_case(cache, rules, key, value) for value in values)
             yield Open(FACT_NAMES.get(key, key), defaults[key], cases)
 
 
@@ -83,8 +84,8 @@ FACT_NAMES = {"capability": "device_capability"}
 """How the document calls a fact, where conditions call it otherwise."""
 
 
-def _case(cache: Stages, key: str, value: Any) -> OpenCase:
-    decided = decide_in(cache, {key: value})
+def _case(cache: Stages, rules: GraphRules, key: str, value: Any) -> OpenCase:
+    decided = decide(cache, rules, {key: value})
     return OpenCase(value, decided.info.min_cg_support, decided.info.min_cg_attn_backend, decided.resolution)
 
 

@@ -5,19 +5,18 @@ from __future__ import annotations
 from kvinspect.document.document import Document
 from kvinspect.document.model import MultimodalEntry, RequestEntry
 from kvinspect.engine.align_answer import AnswerHeader
-from kvinspect.engine.mm_prefix.findings import findings
-from kvinspect.engine.mm_prefix.mm_prefix_answer import MMPrefixAnswer, RequestAnswer
-from kvinspect.engine.mm_prefix.ranges import Span
-from kvinspect.engine.release import EngineRelease
+from kvinspect.mm_prefix.findings import findings
+from kvinspect.mm_prefix.mm_prefix_answer import MMPrefixAnswer, RequestAnswer
+from kvinspect.mm_prefix.ranges import Span, SpansOf
 
 
-def mm_prefix_document(document: Document, release: EngineRelease, setting: AnswerHeader) -> MMPrefixAnswer:
+def mm_prefix_document(document: Document, spans_of: SpansOf, setting: AnswerHeader) -> MMPrefixAnswer:
     """The bidirectional ranges of a document's requests."""
     multimodal = document.model.multimodal or MultimodalEntry()
     by_name = {request.req_id: request for request in multimodal.requests}
     window = multimodal.sliding_window
     named = [by_name[request.req_id] for request in multimodal.requests]
-    answers = tuple(_request(request, tuple(release.mm_spans(request, multimodal))) for request in named)
+    answers = tuple(_request(request, tuple(spans_of(request, multimodal))) for request in named)
     found = tuple(document.source.place(problem) for problem in findings(multimodal.requests))
     return MMPrefixAnswer(setting, window, answers, found)
 

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from kvinspect.backends.conditions import OPEN
+from kvinspect.cudagraph.levels import Case, cases_of
 from kvinspect.document.problem import nearest
 from kvinspect.document.refusal import Unknown
 from kvinspect.engine.align_answer import SCHEMA_VERSION
-from kvinspect.engine.cudagraph.levels import Case, cases_of
 from kvinspect.engine.release import EngineRelease
 
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from kvinspect.cudagraph.mode import CUDAGraphMode
+from kvinspect.cudagraph.support import AttentionCGSupport, AttentionCGSupportInfo
 from kvinspect.document.numbers import counted
 from kvinspect.document.refusal import Refusal, Refused
-from kvinspect.engine.cudagraph.mode import CUDAGraphMode
-from kvinspect.engine.cudagraph.support import AttentionCGSupport, AttentionCGSupportInfo
 
 FUNCTION = "resolve_cudagraph_mode_and_sizes"
 PIECEWISE_ADVICE = "ask for PIECEWISE, with compilation mode VLLM_COMPILE"

@@ -6,12 +6,12 @@ skipped, and that it pads before each span.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from kvinspect.document.model import FeatureEntry, MultimodalEntry, RequestEntry
 from kvinspect.document.numbers import counted
-from kvinspect.engine.mm_prefix.masks import runs
+from kvinspect.mm_prefix.masks import runs
 from kvinspect.provenance import vllm
 
 MODALITIES = ("image", "video")
@@ -27,6 +27,10 @@ class Span(NamedTuple):
     feature: int
     range: Range
     skipped: str = ""
+
+
+SpansOf = Callable[[RequestEntry, MultimodalEntry], Iterator[Span]]
+"""(a request, the document's multimodal section) → the spans of the request's image and video tokens."""
 
 
 def spans(request: RequestEntry, sliding_window: int | None) -> Iterator[Span]:

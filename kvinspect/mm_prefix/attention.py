@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import Enum
 
-from kvinspect.engine.mm_prefix.ranges import Range
+from kvinspect.mm_prefix.ranges import Range
 
 
 class Sight(Enum):

@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from kvinspect.cudagraph.mode import CUDAGraphMode
 from kvinspect.document.model import CompilationEntry
 from kvinspect.document.numbers import counted
 from kvinspect.document.refusal import Refused
-from kvinspect.engine.cudagraph.mode import CUDAGraphMode
 from kvinspect.provenance import vllm
 
 FUNCTION = "_set_cudagraph_sizes"

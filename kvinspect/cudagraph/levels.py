@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 from kvinspect.backends.backend import Backend
 from kvinspect.backends.conditions import OPEN, Facts, Rule, holds, outcomes
 from kvinspect.backends.deployment_facts import DEFAULT_CAPABILITY
+from kvinspect.cudagraph.support import AttentionCGSupport
+from kvinspect.cudagraph.wording import condition_words, failing_words
 from kvinspect.document.document import Document
 from kvinspect.document.frozen import Frozen, frozen
-from kvinspect.engine.cudagraph.support import AttentionCGSupport
-from kvinspect.engine.cudagraph.wording import condition_words, failing_words
 from kvinspect.specs.attention import AttentionSpec
 from kvinspect.specs.kinds import LayerSpec
 

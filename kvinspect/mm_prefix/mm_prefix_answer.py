@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from kvinspect.document.problem import Problem, path_text
 from kvinspect.engine.align_answer import SCHEMA_VERSION, AnswerHeader
-from kvinspect.engine.mm_prefix.ranges import Range, Span
+from kvinspect.mm_prefix.ranges import Range, Span
 
 
 class RequestAnswer(NamedTuple):

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
+from kvinspect.cudagraph.advice import Advice
+from kvinspect.cudagraph.capture import Captured
+from kvinspect.cudagraph.decide import Decision, GroupLevel
+from kvinspect.cudagraph.mode import CUDAGraphMode
+from kvinspect.cudagraph.resolve import Resolution
+from kvinspect.cudagraph.support import AttentionCGSupport
 from kvinspect.document.refusal import Refusal
 from kvinspect.engine.align_answer import SCHEMA_VERSION, AnswerHeader, refusal_dict
-from kvinspect.engine.cudagraph.advice import Advice
-from kvinspect.engine.cudagraph.capture import Captured
-from kvinspect.engine.cudagraph.decide import Decision, GroupLevel
-from kvinspect.engine.cudagraph.mode import CUDAGraphMode
-from kvinspect.engine.cudagraph.resolve import Resolution
-from kvinspect.engine.cudagraph.support import AttentionCGSupport
 
 
 def group_dict(group: GroupLevel) -> dict[str, Any]:
