@@ -20,7 +20,7 @@ ATTENTION_TYPES = {"encoder_only_attention": "encoder_only", "cross_attention": 
 
 
 PLAIN_DTYPES = ("float16", "bfloat16", "float32")
-"""Dtypes of a cache that is not quantised; a layer with one, beside quantised ones, was left out by the user."""
+"""Dtypes of a cache that is not quantized; a layer with one, beside quantized ones, was left out by the user."""
 
 
 class Ask(NamedTuple):
@@ -68,7 +68,7 @@ def candidates(catalogue: Mapping[str, Any], deployment: DeploymentFacts, ask: A
 
 
 class Misfit(NamedTuple):
-    """Something of a layer that a backend does not take: what sort of thing, in words, and what to do."""
+    """A property of a layer that a backend does not support: its sort, its name in words, and the remedy."""
 
     sort: str
     text: str
@@ -76,7 +76,7 @@ class Misfit(NamedTuple):
 
 
 def misfits_of(entry: Mapping[str, Any], ask: Ask, facts: Facts) -> Iterator[Misfit]:
-    """The properties of a layer that a backend does not support, in the engine's order; nothing where it takes it."""
+    """The properties of a layer that a backend does not support, in the engine's order."""
 
     def answer(key: str) -> Any:
         return choose(entry.get(key), facts)
@@ -84,14 +84,16 @@ def misfits_of(entry: Mapping[str, Any], ask: Ask, facts: Facts) -> Iterator[Mis
     declared, accepted = answer("supported_head_sizes"), answer("head_sizes_accepted")
     rule = answer("head_size_rule")
     if not _takes_head_size(rule, ask.head_size, declared, accepted):
-        yield Misfit("head size", f"heads of {ask.head_size}", f"it takes {_head_sizes(rule, declared or accepted)}")
+        yield Misfit("head size", f"head size {ask.head_size}", f"supported: {_head_sizes(rule, declared or accepted)}")
     if ask.dtype not in answer("supported_dtypes"):
-        yield Misfit("dtype", ask.dtype, f"it takes {', '.join(answer('supported_dtypes'))}")
+        yield Misfit("dtype", f"dtype {ask.dtype}", f"supported: {', '.join(answer('supported_dtypes'))}")
     if ask.cache_dtype not in answer("supported_kv_cache_dtypes"):
         known = ", ".join(answer("supported_kv_cache_dtypes"))
-        yield Misfit("cache dtype", f"the cache dtype {ask.cache_dtype}", f"it takes {known}")
+        yield Misfit("cache dtype", f"KV cache dtype {ask.cache_dtype}", f"supported: {known}")
     if not takes_block(answer("supported_kernel_block_sizes"), ask.block_size):
-        yield Misfit("block size", f"blocks of {ask.block_size}", "set --block-size to a multiple of what it takes")
+        yield Misfit(
+            "block size", f"block size {ask.block_size}", "set --block-size to a supported size or a multiple of one"
+        )
     yield from _attention_misfits(ask, answer)
     yield from _platform_misfits(answer("platform"), facts, answer("capabilities_accepted"))
 
@@ -118,16 +120,16 @@ def _head_sizes(rule: HeadSizeRule, known: list[int]) -> str:
     if not rule:
         return ", ".join(map(str, known))
     return (
-        f"{rule['least']} and more" if "least" in rule else f"multiples of {rule['multiple_of']} up to {rule['most']}"
+        f"{rule['least']} and larger" if "least" in rule else f"multiples of {rule['multiple_of']} up to {rule['most']}"
     )
 
 
-_OTHERS = "take another backend for these layers"
+_OTHERS = "use another backend for these layers"
 _ASKED_FOR = {
     "has_sink": ("supports_sink", "attention sinks"),
-    "use_mm_prefix": ("supports_mm_prefix", "multimodal tokens that attend both ways"),
+    "use_mm_prefix": ("supports_mm_prefix", "bidirectional attention of multimodal tokens"),
     "has_sliding_window": ("supports_sliding_window", "a sliding window"),
-    "use_non_causal": ("supports_non_causal", "attention that is not causal"),
+    "use_non_causal": ("supports_non_causal", "non-causal attention"),
     "use_kv_connector": ("supports_kv_connector", "a KV connector"),
 }
 
@@ -147,9 +149,9 @@ def _platform_misfits(home: str | None, facts: Facts, capabilities: list[str]) -
     """`home` is the one platform whose kernels a backend is made of, None where there are several."""
     platform, capability = facts["platform"], facts["capability"]
     if home is not None and home != platform:
-        yield Misfit("platform", f"the platform {platform}", f"its kernels are {home}'s")
+        yield Misfit("platform", f"platform {platform}", f"its kernels are for {home}")
     elif platform == "cuda" and capability in _ASKED_CAPABILITIES and capability not in capabilities:
-        yield Misfit("platform", f"compute capability {capability}", f"it takes {', '.join(capabilities)}")
+        yield Misfit("platform", f"compute capability {capability}", f"supported: {', '.join(capabilities)}")
 
 
 _ASKED_CAPABILITIES = ("7.0", "7.5", "8.0", "8.6", "8.9", "9.0", "10.0", "10.3", "11.0", "12.0", "12.1")

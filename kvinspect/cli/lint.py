@@ -75,7 +75,7 @@ def lint(
         list[str] | None,
         typer.Argument(
             metavar="[PATH... | MODEL [VLLM FLAGS...]]",
-            help="Files, folders, patterns, - for stdin; a model as plan takes it, a whole command too.",
+            help="Files, folders, patterns, - for standard input; a model with flags, as for plan; or a whole command.",
         ),
     ] = None,
     engine: Annotated[

@@ -20,7 +20,7 @@ _TOPICS = {
 _YES_OR_NO = {
     "q_heads_divisible": ("query heads divide by KV heads", "query heads do not divide by KV heads"),
     "use_non_causal": ("attention is not causal", "attention is causal"),
-    "xqa_head_size": ("XQA takes the head size", "XQA does not take the head size"),
+    "xqa_head_size": ("XQA supports the head size", "XQA does not support the head size"),
     "unclamped_window": (
         "ranges that attend both ways are not cut at a sliding window",
         "ranges that attend both ways are cut at every sliding window",

@@ -123,7 +123,7 @@ class Chooser:
         if wanted is not None:
             reasons = self._reasons(wanted, ask, extra)
             if reasons:
-                raise stopped("attention_backend", f"{wanted} does not take {'; '.join(reasons)}")
+                raise stopped("attention_backend", f"{wanted} does not support {'; '.join(reasons)}")
             return SelectedBackend(wanted, "asked for")
         passed: list[PassedOver] = []
         for name in candidates(self.setting.release.catalogue, self.setting.deployment, ask):
@@ -165,9 +165,9 @@ class Chooser:
                 yield Misfit("attention", f"FlashAttention {version}", "")
         sizes = entry.get("qk_nope_head_dims")
         if sizes and extra.get("qk_nope_head_dim", 1) not in sizes:
-            yield Misfit("attention", f"a qk_nope_head_dim of {extra.get('qk_nope_head_dim', 1)}", "")
+            yield Misfit("attention", f"qk_nope_head_dim {extra.get('qk_nope_head_dim', 1)}", "")
         if ask.cache_dtype in entry.get("refused_cache_dtypes", ()):
-            yield Misfit("cache dtype", f"the cache dtype {ask.cache_dtype}", "")
+            yield Misfit("cache dtype", f"KV cache dtype {ask.cache_dtype}", "")
         parallel = self.setting.arguments.decode_context_parallel_size > 1
         if parallel and entry.get("takes_decode_context_parallelism") is False:
             yield Misfit("attention", "decode context parallelism", "")
@@ -181,9 +181,9 @@ class Chooser:
         here = (quantising, self.facts["capability_family"])
         large = rules.block_of_large_fp8_heads is not None and ask.head_size == 512 and here == (4, 9)
         if quantised and here not in known and not large:
-            yield Misfit("cache dtype", f"the cache dtype {ask.cache_dtype} with FlashAttention {version}", "")
+            yield Misfit("cache dtype", f"KV cache dtype {ask.cache_dtype} with FlashAttention {version}", "")
         if ask.use_mm_prefix and version != 4:
-            yield Misfit("attention", f"tokens that attend both ways with FlashAttention {version}", "")
+            yield Misfit("attention", f"bidirectional attention with FlashAttention {version}", "")
 
 
 def _numbers(capability: str) -> tuple[int, ...]:

@@ -92,7 +92,8 @@ _FORMS: tuple[tuple[str, str, str, str], ...] = (
         "hybrid_manager_off",
         "Turning off hybrid kv cache manager because",
         r"Turning off hybrid kv cache manager because `?(?P<flag>--[\w-]{1,60})`? is set",
-        "The KV connector that {flag} names does not take groups of several kinds, so all layers are managed alike.",
+        "The KV connector that {flag} names does not support several kinds of KV cache groups, so vLLM turns the "
+        "hybrid KV cache manager off.",
     ),
     (
         "hybrid_manager_off",

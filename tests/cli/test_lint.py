@@ -40,7 +40,9 @@ def test_a_finding_is_a_line_a_snippet_and_a_summary(lint):
     done = lint()
     assert done.returncode == 1
     lines = done.stdout.splitlines()
-    assert lines[0].startswith("configs/eagle.yaml:17:46: warning[KV303] spec-decode-downgrade: a decode has 4 tokens")
+    assert lines[0].startswith(
+        "configs/eagle.yaml:17:46: warning[KV303] spec-decode-downgrade: a decode step has 4 tokens"
+    )
     assert lines[1] == "17 | speculative_config: {num_speculative_tokens: 3, method: eagle3}"
     assert lines[2] == "   |                                              ^"
     assert lines[3] == "Found 1 finding (1 warning) in 1 file."

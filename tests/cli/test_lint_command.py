@@ -34,7 +34,7 @@ def test_a_finding_stands_under_the_flag_that_causes_it(run):
     done = run("lint", MODEL, *FOUND, NGRAM)
     lines = done.stdout.splitlines()
     assert (done.returncode, done.stderr) == (1, "")
-    assert lines[0].startswith("<command line>:1:57: warning[KV303] spec-decode-downgrade: a decode has 4 tokens")
+    assert lines[0].startswith("<command line>:1:57: warning[KV303] spec-decode-downgrade: a decode step has 4 tokens")
     assert lines[1].index("--speculative-config") == lines[2].index("^")
     assert lines[3] == "Found 1 finding (1 warning) in 1 command line."
 

@@ -275,9 +275,9 @@ def found(document, **more):
 
 def test_a_disagreement_is_found_from_both_sides_and_names_the_runners():
     by_v2, by_v1 = (found(HYBRID, model_runner=runner)[0] for runner in ("v2", "v1"))
-    assert "model runner v2 of vLLM 0.27.1 starts and is unsound" in by_v2.message
-    assert by_v2.message.endswith("VLLM_USE_V2_MODEL_RUNNER=0 picks v1")
-    assert "model runner v1 of vLLM 0.27.1 starts and is sound, v2 starts and is unsound" in by_v1.message
+    assert "model runner v2 of vLLM 0.27.1 starts with an unsound cache" in by_v2.message
+    assert by_v2.message.endswith("VLLM_USE_V2_MODEL_RUNNER=0 selects v1")
+    assert "model runner v1 of vLLM 0.27.1 starts with a sound cache; v2 starts with an unsound cache" in by_v1.message
     assert found(HYBRID, engine="0.28") == []
 
 
@@ -285,7 +285,7 @@ def test_a_feature_that_only_the_other_runner_takes_is_found_at_its_key():
     document = {**HYBRID, "engine": "0.28", "model_runner": "v2", "parallel_config": {"enable_dbo": True}}
     finding = found(document)[0]
     assert finding.path == ("parallel_config", "enable_dbo")
-    assert "v2 of vLLM 0.28.0 does not take enable_dbo, v1 does" in finding.message
+    assert "v2 of vLLM 0.28.0 does not support enable_dbo, but v1 does" in finding.message
     assert found(document, model_runner="v1") == []
 
 

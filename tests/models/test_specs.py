@@ -97,7 +97,7 @@ def test_a_choice_says_what_was_passed_over():
 
 
 def test_a_backend_that_does_not_take_the_layers():
-    with pytest.raises(kvinspect.DocumentError, match="FLASH_ATTN does not take the cache dtype int8_per_token_head"):
+    with pytest.raises(kvinspect.DocumentError, match="FLASH_ATTN does not support KV cache dtype int8_per_token_head"):
         asked(LLAMA, attention_backend="FLASH_ATTN", kv_cache_dtype="int8_per_token_head")
 
 

@@ -17,5 +17,5 @@ def misfits(subject: DocumentSubject, sort: Sort) -> Iterator[Found]:
         for misfit in found:
             if misfit.sort == sort:
                 path = subject.entry(group.layer_names[0])
-                text = f"{group.backend.name} does not take {misfit.text}; {misfit.remedy}"
+                text = f"{group.backend.name} does not support {misfit.text}; {misfit.remedy}"
                 yield Found(path, text, group.layer_names)

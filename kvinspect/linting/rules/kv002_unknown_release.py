@@ -2,4 +2,4 @@
 
 from kvinspect.linting.rule import ERROR, Rule
 
-RULE = Rule("KV002", "unknown-release", ERROR, "engine names a release that the catalogue does not know", kind="file")
+RULE = Rule("KV002", "unknown-release", ERROR, "engine names an unsupported release", kind="file")

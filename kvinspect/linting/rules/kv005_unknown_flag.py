@@ -33,4 +33,4 @@ def _hint(key: str, subject: ServeSubject) -> str:
     return f"; did you mean {near}?" if near else ""
 
 
-RULE = Rule("KV005", "unknown-flag", ERROR, "a key that the release has no flag for", check, "serve")
+RULE = Rule("KV005", "unknown-flag", ERROR, "a key for which the release has no flag", check, "serve")

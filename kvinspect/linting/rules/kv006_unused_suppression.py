@@ -2,4 +2,6 @@
 
 from kvinspect.linting.rule import WARNING, Rule
 
-RULE = Rule("KV006", "unused-suppression", WARNING, "a kvinspect: ignore comment that silences nothing", kind="file")
+RULE = Rule(
+    "KV006", "unused-suppression", WARNING, "a kvinspect: ignore comment that suppresses no finding", kind="file"
+)

@@ -64,7 +64,7 @@ def _list(flag: Mapping[str, Any], value: list[object]) -> str:
     if flag["takes"] in ("list", "nothing") or not value:
         return ""
     if len(value) > 1:
-        return f"a list becomes {counted(len(value), 'word')}, and the flag takes one"
+        return f"a list becomes {counted(len(value), 'word')}, but the flag accepts one"
     return _read(flag, value[0])
 
 
@@ -114,4 +114,4 @@ _NUMBERS: dict[str, tuple[str, Callable[[str], object]]] = {
     "size": ("an integer, or one with k, m, g, t, K, M, G, T", _size),
 }
 
-RULE = Rule("KV007", "bad-flag-value", ERROR, "a value that the flag does not take", check, "serve")
+RULE = Rule("KV007", "bad-flag-value", ERROR, "a value that the flag does not accept", check, "serve")

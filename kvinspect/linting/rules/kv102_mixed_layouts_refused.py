@@ -13,7 +13,7 @@ def check(subject: DocumentSubject) -> Iterator[Found]:
     """Layers whose alignment is refused; where the engine cannot even ask for block dims, the cache as a whole."""
     found = list(layers_with(subject, "refused", "refused"))
     for path, layers, tensor in found:
-        yield Found(path, f"{folded(layers)}: {tensor.why}; give both groups backends of one layout", layers)
+        yield Found(path, f"{folded(layers)}: {tensor.why}; give both groups backends with the same layout", layers)
     refusal = subject.soundness.refusal if subject.soundness else None
     if refusal and not found:
         yield Found(refusal.path or GROUPS, f"vLLM stops at start-up with {refusal.type}: {refusal.text}")

@@ -17,4 +17,6 @@ def check(subject: DocumentSubject) -> Iterator[Found]:
         yield Found(path, f"{folded(layers)} are left unaligned: {tensor.why}{clash}", layers)
 
 
-RULE = Rule("KV103", "mixed-layouts-skipped", ERROR, "views of two layouts share an allocation and stay apart", check)
+RULE = Rule(
+    "KV103", "mixed-layouts-skipped", ERROR, "views of two layouts share an allocation and stay unaligned", check
+)

@@ -11,7 +11,7 @@ from kvinspect.linting.subjects.document import DocumentSubject
 
 def check(subject: DocumentSubject) -> Iterator[Found]:
     """The engine's refusal to pad."""
-    return at_refusal(subject, "padded-page", "drop page_size_padded, or take a backend that puts the blocks first")
+    return at_refusal(subject, "padded-page", "remove page_size_padded, or use a backend that puts the blocks first")
 
 
 RULE = Rule("KV105", "padded-page-kv-first", ERROR, "page_size_padded under a layout that cannot be padded", check)

@@ -1,4 +1,4 @@
-"""KV106: an allocation's size is no whole number of pages."""
+"""KV106: an allocation's size is not a multiple of the page size."""
 
 from __future__ import annotations
 
@@ -11,7 +11,11 @@ from kvinspect.linting.subjects.document import DocumentSubject
 
 def check(subject: DocumentSubject) -> Iterator[Found]:
     """The engine's refusal of a size."""
-    return at_refusal(subject, "partial-page", "make it a multiple, or leave kv_cache_tensors to vLLM's own rule")
+    return at_refusal(
+        subject,
+        "partial-page",
+        "make it a multiple of the page size, or remove kv_cache_tensors so that vLLM's own rule places the layers",
+    )
 
 
-RULE = Rule("KV106", "partial-page", ERROR, "an allocation's size is no whole number of pages", check)
+RULE = Rule("KV106", "partial-page", ERROR, "an allocation's size is not a multiple of the page size", check)

@@ -2,4 +2,6 @@
 
 from kvinspect.linting.rule import ERROR, Rule
 
-RULE = Rule("KV107", "misplaced-layer", ERROR, "a layer on no tensor, on two, or in two groups", kind="file")
+RULE = Rule(
+    "KV107", "misplaced-layer", ERROR, "a layer in no allocation, in two allocations, or in two groups", kind="file"
+)

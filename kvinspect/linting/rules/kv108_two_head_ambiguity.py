@@ -19,9 +19,11 @@ def check(subject: DocumentSubject) -> Iterator[Found]:
         views = subject.cache.views.of
         layers = [n for t in kind for n in t.shared_by if n in views and _ambiguous(views[n])]
         for path, members in subject.by_entry(layers).items():
-            text = f"{folded(members)}: dim 1 is the two KV heads, and the alignment takes it for K and V; "
+            text = f"{folded(members)}: dim 1 is the two KV heads, and the alignment mistakes it for K and V; "
             yield Found(
-                path, text + "change the tensor parallel size, or give both groups backends of one layout", members
+                path,
+                text + "change the tensor parallel size, or give both groups backends with the same layout",
+                members,
             )
 
 
@@ -31,5 +33,5 @@ def _ambiguous(view: LayerView) -> bool:
 
 
 RULE = Rule(
-    "KV108", "two-head-ambiguity", WARNING, "two KV heads are taken for K and V", check, releases="0.26 to 0.28"
+    "KV108", "two-head-ambiguity", WARNING, "two KV heads are mistaken for K and V", check, releases="0.26 to 0.28"
 )

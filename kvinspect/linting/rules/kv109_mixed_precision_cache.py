@@ -18,7 +18,7 @@ def check(subject: DocumentSubject) -> Iterator[Found]:
             continue
         precision = (group.spec.dtype, group.spec.kv_quant_mode)
         if first is not None and precision != first:
-            text = f"{_words(precision)} beside {_words(first)}: blocks move between groups, and the engine zeroes them"
+            text = f"{_words(precision)} and {_words(first)}: blocks move between groups, so the engine zeroes them"
             yield Found((*GROUPS, group.kv_cache_group_id), text, group.layer_names)
             return
         first = precision
@@ -29,4 +29,4 @@ def _words(precision: tuple[str, str]) -> str:
     return dtype if mode == "NONE" else f"{dtype} ({mode})"
 
 
-RULE = Rule("KV109", "mixed-precision-cache", NOTE, "groups store their cache at different precision", check)
+RULE = Rule("KV109", "mixed-precision-cache", NOTE, "groups store their cache at different precisions", check)

@@ -24,9 +24,9 @@ def check(subject: DocumentSubject) -> Iterator[Found]:
         layers = [layer for layer in group.layer_names if layer in views and _bad_dim(views[layer])]
         if layers:
             dim = _bad_dim(views[layers[0]]) or (0, 0)
-            stride = f"a stride of {counted(dim[1], 'byte')}, no multiple of {ALIGNMENT}"
-            text = f"{folded(layers)}: dim {dim[0]} has one entry and {stride}"
-            yield Found(subject.entry(layers[0]), f"{text}; canonicalise the strides before the kernel", layers)
+            stride = f"a stride of {counted(dim[1], 'byte')}, which is not a multiple of {ALIGNMENT}"
+            text = f"{folded(layers)}: dim {dim[0]} has size 1 and {stride}"
+            yield Found(subject.entry(layers[0]), f"{text}; canonicalize the strides before the kernel call", layers)
 
 
 def _has_tma(subject: DocumentSubject) -> bool:
@@ -49,4 +49,4 @@ def _bad_dim(view: LayerView) -> tuple[int, int] | None:
     return None
 
 
-RULE = Rule("KV110", "degenerate-stride", WARNING, "a dim of size 1 has a stride that TMA cannot take", check)
+RULE = Rule("KV110", "degenerate-stride", WARNING, "a dim of size 1 has a stride that TMA does not support", check)

@@ -42,7 +42,7 @@ def _free(subject: DocumentSubject, fault_of: Callable[[DocumentSubject], Fault 
         for version in others
         if _is_free(subject, fault_of, release(version, choose(subject.document, version).runner))
     ]
-    return f"free of it: {', '.join(free)}" if free else "no release that kvinspect knows is free of it"
+    return f"unaffected releases: {', '.join(free)}" if free else "every supported release is affected"
 
 
 def _is_free(subject: DocumentSubject, fault_of: Callable[[DocumentSubject], Fault | None], other: Release) -> bool:
@@ -58,7 +58,7 @@ def _sharing_into_uniform(subject: DocumentSubject) -> Fault | None:
     refusal = subject.refusal
     if refusal is None or refusal.kind != "sharing-into-uniform":
         return None
-    return Fault(refusal.path, "a KV-sharing layer whose target is in a uniform_type group ends in a KeyError")
+    return Fault(refusal.path, "a KV-sharing layer whose target is in a uniform_type group raises a KeyError")
 
 
 def _split_padded_page(subject: DocumentSubject) -> Fault | None:
@@ -83,7 +83,7 @@ def _int4_window(subject: DocumentSubject) -> Fault | None:
         spec = group.spec
         if spec.kind == "sliding_window" and getattr(spec, "kv_quant_mode", "") == "INT4_PER_TOKEN_HEAD":
             path = (*GROUPS, group.kv_cache_group_id, "kv_cache_spec")
-            return Fault(path, "a sliding window's page size does not know the packing of int4_per_token_head")
+            return Fault(path, "the page size of a sliding window ignores the packing of int4_per_token_head")
     return None
 
 
@@ -95,7 +95,7 @@ def _encoder_group_in_front(subject: DocumentSubject) -> Fault | None:
         return None
     last = next(group for group in reversed(subject.cache.groups) if group.layer_names) if subject.cache else None
     viewed = subject.soundness is not None and last is not None and last.layer_names[0] in subject.soundness.views
-    text = "behind an encoder-only group every group takes the kernel block size of the next, and the last gets no "
+    text = "after an encoder-only group, each group gets the kernel block size of the next group, and the last gets no "
     return Fault((*GROUPS, encoder), text + ("size" if viewed else "view"))
 
 
@@ -123,7 +123,10 @@ def _states_under_kv_first(subject: DocumentSubject) -> Fault | None:
         specs = [home[layer].spec_of(layer) for layer in kind[0].shared_by if layer in home]
         mixed = any(s.holds_states for s in specs) and any(s.is_attention for s in specs)
         if mixed:
-            text = "state-space pages under a K/V-first view: block i of the one is not block i of the other"
+            text = (
+                "state-space pages under a K/V-first view: block i of the state-space layers overlaps other blocks of "
+                "the attention layers"
+            )
             return Fault(subject.entry(kind[0].conflict.layers[0]), text)
     return None
 
@@ -135,10 +138,10 @@ def _claimed_mm_prefix(subject: DocumentSubject) -> Fault | None:
     for group in subject.attention:
         if group.backend.entry.get("reads_mm_prefix") is False:
             text = (
-                f"{group.backend.name} says that it attends both ways and reads no range, so that image tokens attend"
+                f"{group.backend.name} reports bidirectional attention but ignores the ranges, so image tokens attend"
             )
             other = next(_reading(subject, group.backend), "another backend")
-            return Fault(subject.entry(group.layer_names[0]), f"{text} causally without a word; take {other}")
+            return Fault(subject.entry(group.layer_names[0]), f"{text} causally, without a warning; use {other}")
     return None
 
 
@@ -166,4 +169,4 @@ FAULTS = (
     _states_under_kv_first,
     _claimed_mm_prefix,
 )
-RULE = Rule("KV111", "known-engine-fault", ERROR, "the document trips a known fault of the release", check)
+RULE = Rule("KV111", "known-engine-fault", ERROR, "the configuration triggers a known fault of the release", check)

@@ -40,14 +40,14 @@ def check(subject: DocumentSubject) -> Iterator[Found]:
     its = mine if _alike(subject) else outcome(DocumentSubject(subject.question.under(other)))
     if mine and its and mine.word != its.word:
         choice = choose(subject.document, release.version)
-        said = f"model runner {release.runner} of vLLM {release.version} {mine.text}, {other.runner} {its.text}"
-        rest = f"judged with {release.runner}, because {choice.why}; {FLAG[other.runner]} picks {other.runner}"
+        said = f"model runner {release.runner} of vLLM {release.version} {mine.text}; {other.runner} {its.text}"
+        rest = f"judged with {release.runner}, because {choice.why}; {FLAG[other.runner]} selects {other.runner}"
         yield Found(mine.path if mine.word != "sound" else its.path, f"{said}; {rest}")
     taken = set(unfit(subject.document, release.version, other.runner))
     for feature, path in unfit(subject.document, release.version, release.runner).items():
         if feature not in taken:
-            text = f"model runner {release.runner} of vLLM {release.version} does not take {feature}"
-            yield Found(path, f"{text}, {other.runner} does ({FLAG[other.runner]})")
+            text = f"model runner {release.runner} of vLLM {release.version} does not support {feature}"
+            yield Found(path, f"{text}, but {other.runner} does ({FLAG[other.runner]})")
 
 
 def _alike(subject: DocumentSubject) -> bool:
@@ -83,8 +83,10 @@ def outcome(subject: DocumentSubject) -> Outcome | None:
     for kind in subject.kinds:
         found = kind[0].self_conflict or kind[0].conflict
         if found:
-            return Outcome("unsound", f"starts and is unsound ({collision(found)})", subject.entry(found.layers[0]))
-    return None if None in verdicts else Outcome("sound", "starts and is sound")
+            return Outcome(
+                "unsound", f"starts with an unsound cache ({collision(found)})", subject.entry(found.layers[0])
+            )
+    return None if None in verdicts else Outcome("sound", "starts with a sound cache")
 
 
 def _refused(refusal: Refusal, path: Path) -> Outcome:

@@ -16,7 +16,7 @@ def check(subject: DocumentSubject) -> Iterator[Found]:
     if refusal and not any(takers(subject)):
         group = int(refusal.path[2])
         sizes = ", ".join(f"{name}: {', '.join(map(str, known))}" for name, known in _sizes(subject, group))
-        yield Found(refusal.path, f"{refusal.text} ({sizes}); take a block size that all of them divide")
+        yield Found(refusal.path, f"{refusal.text} ({sizes}); use a block size that a size of each backend divides")
 
 
 def _sizes(subject: DocumentSubject, group: int) -> Iterator[tuple[str, tuple[int | str, ...]]]:

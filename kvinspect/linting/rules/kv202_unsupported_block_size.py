@@ -25,8 +25,8 @@ def check(subject: DocumentSubject) -> Iterator[Found]:
     for group in takers(subject):
         known = ", ".join(map(_words, group.backend.sizes_for(group.spec))) or "none"
         path = (*GROUPS, group.kv_cache_group_id, "kv_cache_spec", "block_size")
-        text = f"{group.backend.name} takes no block size of {group.spec.block_size} (it takes {known})"
-        yield Found(path, f"{text}; set --block-size to a multiple", group.layer_names)
+        text = f"{group.backend.name} does not support block size {group.spec.block_size} (supported: {known})"
+        yield Found(path, f"{text}; set --block-size to a supported size or a multiple of one", group.layer_names)
 
 
 def _words(size: object) -> str:
@@ -34,4 +34,4 @@ def _words(size: object) -> str:
     return f"multiples of {text[:-1]}" if text.endswith("n") else text
 
 
-RULE = Rule("KV202", "unsupported-block-size", ERROR, "a block size that the backend does not take", check)
+RULE = Rule("KV202", "unsupported-block-size", ERROR, "a block size that the backend does not support", check)

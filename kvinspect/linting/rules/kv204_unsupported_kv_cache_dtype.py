@@ -1,4 +1,4 @@
-"""KV204: a cache dtype that the backend does not take."""
+"""KV204: a KV cache dtype that the backend does not support."""
 
 from __future__ import annotations
 
@@ -14,4 +14,4 @@ def check(subject: DocumentSubject) -> Iterator[Found]:
     return misfits(subject, "cache dtype")
 
 
-RULE = Rule("KV204", "unsupported-kv-cache-dtype", ERROR, "a cache dtype that the backend does not take", check)
+RULE = Rule("KV204", "unsupported-kv-cache-dtype", ERROR, "a KV cache dtype that the backend does not support", check)

@@ -14,4 +14,4 @@ def check(subject: DocumentSubject) -> Iterator[Found]:
     return misfits(subject, "attention")
 
 
-RULE = Rule("KV205", "unsupported-attention-type", ERROR, "a kind of attention that the backend does not have", check)
+RULE = Rule("KV205", "unsupported-attention-type", ERROR, "an attention type that the backend does not support", check)

@@ -18,7 +18,8 @@ def check(subject: DocumentSubject) -> Iterator[Found]:
             block = group.spec.block_size
             if not group.spec.holds_states and size < block:
                 kernel_blocks = counted(block // size, "kernel block")
-                text = f"a block of {counted(block, 'token')} is {kernel_blocks} of {size} ({group.backend.name})"
+                split = f"split into {kernel_blocks} of {counted(size, 'token')}"
+                text = f"a block of {counted(block, 'token')} is {split} ({group.backend.name})"
                 yield Found((*GROUPS, group.kv_cache_group_id, "kv_cache_spec", "block_size"), text, group.layer_names)
 
 

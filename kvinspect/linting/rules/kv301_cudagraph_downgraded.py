@@ -20,7 +20,8 @@ def check(subject: DocumentSubject) -> Iterator[Found]:
         return
     steps = "; ".join(f"{step.target.name}: {step.why}" for step in running.steps)
     text = (
-        f"{decision.request.mode.name} becomes {running.mode.name} ({steps}); kvinspect cg-support says what to change"
+        f"{decision.request.mode.name} becomes {running.mode.name} ({steps}); run kvinspect cg-support for changes "
+        "that restore it"
     )
     yield Found(MODE, text, culprits(decision))
 

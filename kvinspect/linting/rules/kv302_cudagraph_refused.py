@@ -1,4 +1,4 @@
-"""KV302: the engine stops over the requested CUDA graph mode."""
+"""KV302: the engine stops because of the requested CUDA graph mode."""
 
 from __future__ import annotations
 
@@ -19,4 +19,4 @@ def check(subject: DocumentSubject) -> Iterator[Found]:
     yield Found(path, f"vLLM stops at start-up: {found[1].error.text}", culprits(found[0]))
 
 
-RULE = Rule("KV302", "cudagraph-refused", ERROR, "the engine stops over the requested CUDA graph mode", check)
+RULE = Rule("KV302", "cudagraph-refused", ERROR, "the engine stops because of the requested CUDA graph mode", check)

@@ -19,10 +19,12 @@ def check(subject: DocumentSubject) -> Iterator[Found]:
     mode = running.mode.name if running.mode else "no graphs"
     tokens = counted(decision.request.query_len, "token")
     text = (
-        f"a decode has {tokens} and {decision.info.min_cg_attn_backend} captures one: "
-        f"{decision.request.mode.name} becomes {mode}; kvinspect cg-support says what to change"
+        f"a decode step has {tokens} per request, and {decision.info.min_cg_attn_backend} supports full graphs for "
+        f"one: {decision.request.mode.name} becomes {mode}; run kvinspect cg-support for changes that restore it"
     )
     yield Found(("speculative_config", "num_speculative_tokens"), text, culprits(decision))
 
 
-RULE = Rule("KV303", "spec-decode-downgrade", WARNING, "speculative decoding costs the full graphs of decodes", check)
+RULE = Rule(
+    "KV303", "spec-decode-downgrade", WARNING, "speculative decoding disables full CUDA graphs for decode", check
+)

@@ -19,4 +19,4 @@ def check(subject: DocumentSubject) -> Iterator[Found]:
         yield Found(error.path if is_written else ("kv_cache_config", "num_blocks"), error.text)
 
 
-RULE = Rule("KV304", "too-few-state-blocks", ERROR, "max_num_seqs exceeds the state-space blocks", check)
+RULE = Rule("KV304", "too-few-state-blocks", ERROR, "max_num_seqs exceeds the number of state blocks", check)

@@ -20,5 +20,5 @@ def check(subject: DocumentSubject) -> Iterator[Found]:
 
 
 RULE = Rule(
-    "KV401", "max-len-does-not-fit", ERROR, "one request of max_model_len needs more cache than is there", check
+    "KV401", "max-len-does-not-fit", ERROR, "one request of max_model_len needs more KV cache than available", check
 )

@@ -1,4 +1,4 @@
-"""KV402: groups are padded with layers that hold nothing."""
+"""KV402: groups have padding slots that hold no layer."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def check(subject: DocumentSubject) -> Iterator[Found]:
             page = cache.given.page_size_bytes(group.first_spec)
             layers, lost = counted(len(group.layer_names), "layer"), counted(missing * page, "byte")
             text = (
-                f"group {group.id} has {layers} beside groups of {most}: {missing} of {counted(slots, 'page')} hold "
-                f"nothing, {lost} of each block that it is given"
+                f"group {group.id} has {layers}, the largest group {most}: {missing} of {counted(slots, 'page slot')} "
+                f"are unused, {lost} of every block of group {group.id}"
             )
             yield Found((*GROUPS, group.id, "layer_names"), text, group.layer_names)
 
@@ -40,4 +40,4 @@ def _packed(cache: Stages) -> bool:
     return len({cache.given.page_size_bytes(g.spec_of(n)) for g in cache.groups for n in g.layer_names}) > 1
 
 
-RULE = Rule("KV402", "padding-layers", WARNING, "groups are padded with layers that hold nothing", check)
+RULE = Rule("KV402", "padding-layers", WARNING, "groups have padding slots that hold no layer", check)

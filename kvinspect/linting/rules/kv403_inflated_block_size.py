@@ -26,7 +26,7 @@ def check(subject: DocumentSubject) -> Iterator[Found]:
             text = (
                 f"a page of group {group.id} is padded from {padded - lost} to {counted(padded, 'byte')}, "
                 f"which wastes {counted(lost, 'byte')} ({100 * lost / padded:.1f} %) of every block, "
-                "and the smallest request pins "
+                "and even the shortest request holds a block of "
                 f"{counted(spec.block_size, 'token')}"
             )
             yield Found((*GROUPS, group.id, "kv_cache_spec"), text, group.layer_names)

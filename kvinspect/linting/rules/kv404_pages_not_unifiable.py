@@ -13,7 +13,9 @@ def check(subject: DocumentSubject) -> Iterator[Found]:
     """The engine's refusal to place groups of pages that differ."""
     refusal = refused(subject, "pages-differ")
     if refusal:
-        yield Found(GROUPS, f"{refusal.text}; change a block size so that the pages are alike, or pad the smaller")
+        yield Found(
+            GROUPS, f"{refusal.text}; change a block size so that the pages have the same size, or pad the smaller page"
+        )
 
 
-RULE = Rule("KV404", "pages-not-unifiable", ERROR, "the groups' pages differ in bytes", check)
+RULE = Rule("KV404", "pages-not-unifiable", ERROR, "the groups' page sizes cannot be unified", check)

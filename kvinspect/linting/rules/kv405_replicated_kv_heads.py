@@ -18,8 +18,8 @@ def check(subject: ModelSubject) -> Iterator[Found]:
     ranks, heads = setting.ranks, setting.shape.kv_heads
     if 0 < heads < ranks and not setting.shape.is_mla:
         copies = counted(ranks // heads, "time")
-        kept = f"{counted(ranks, 'rank')} share {counted(heads, 'KV head')}, so each head is kept {copies}"
-        text = f"{kept}: the cache of a rank is no smaller than with {counted(heads, 'rank')}"
+        kept = f"{counted(ranks, 'rank')} share {counted(heads, 'KV head')}, so each head is stored {copies}"
+        text = f"{kept}: the cache per rank is no smaller than with {counted(heads, 'rank')}"
         yield Found(("parallel_config",), text)
 
 

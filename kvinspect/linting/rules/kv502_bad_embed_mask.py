@@ -14,7 +14,7 @@ def check(subject: DocumentSubject) -> Iterator[Found]:
     multimodal = subject.document.model.multimodal
     for problem in findings(multimodal.requests if multimodal else []):
         if problem.kind == "mask-length":
-            yield Found(problem.path, f"the mask {problem.message}; the engine takes it as it stands")
+            yield Found(problem.path, f"the mask {problem.message}; the engine uses it unchanged")
 
 
-RULE = Rule("KV502", "bad-embed-mask", ERROR, "is_embed does not fit its placeholder", check)
+RULE = Rule("KV502", "bad-embed-mask", ERROR, "is_embed and its placeholder differ in length", check)

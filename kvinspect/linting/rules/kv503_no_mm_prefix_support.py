@@ -18,8 +18,11 @@ def check(subject: DocumentSubject) -> Iterator[Found]:
     for group in subject.attention:
         entry = subject.release.catalogue["backends"].get(group.backend.name, {})
         if group.spec.is_attention and choose(entry.get("supports_mm_prefix"), facts) is False:
-            text = f"{group.backend.name} cannot attend both ways, and the requests have spans that do"
+            lacks = f"{group.backend.name} does not support bidirectional attention"
+            text = f"{lacks}, and the requests have spans that need it"
             yield Found(subject.entry(group.layer_names[0]), text, group.layer_names)
 
 
-RULE = Rule("KV503", "no-mm-prefix-support", ERROR, "bidirectional spans with a backend that has none", check)
+RULE = Rule(
+    "KV503", "no-mm-prefix-support", ERROR, "bidirectional spans with a backend that does not support them", check
+)

@@ -17,4 +17,4 @@ def check(subject: DocumentSubject) -> Iterator[Found]:
             yield Found(problem.path, f"{problem.kind}: this {problem.message}")
 
 
-RULE = Rule("KV504", "odd-placeholder", WARNING, "placeholders that no request would have", check)
+RULE = Rule("KV504", "odd-placeholder", WARNING, "placeholders that no processor produces", check)

@@ -24,7 +24,7 @@ def check(subject: ServeSubject) -> Iterator[Found]:
 def _found(rows: Mapping[str, duties.Duty], name: str, value: Any, path: tuple[str, ...]) -> Iterator[Found]:
     duty = rows.get(name)
     if duty is not None and duty.touches(value) and not duty.estimate:
-        yield Found(path, f"--{name} is not modelled: {duty.says}, which no number counts", at_key=True)
+        yield Found(path, f"--{name} is not modelled: {duty.says}; no number takes it into account", at_key=True)
 
 
-RULE = Rule("KV901", "not-modelled", NOTE, "a key that touches the cache and that is not modelled", check, "serve")
+RULE = Rule("KV901", "not-modelled", NOTE, "a setting that affects the KV cache and is not modelled", check, "serve")
