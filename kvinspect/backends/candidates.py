@@ -15,9 +15,6 @@ from kvinspect.specs.attention import AttentionSpec
 SELECTED_BY = ("use_mla", "use_sparse", "use_non_causal", "use_mm_prefix", "use_kv_connector", "head_size")
 """What of a layer a platform's order of preference may depend on."""
 
-ATTENTION_TYPES = {"encoder_only_attention": "encoder_only", "cross_attention": "encoder_decoder"}
-"""Kind of a spec → vLLM's attention type, `decoder` for the others."""
-
 
 PLAIN_DTYPES = ("float16", "bfloat16", "float32")
 """Dtypes of a cache that is not quantized; a layer with one, beside quantized ones, was left out by the user."""
@@ -50,7 +47,7 @@ class Ask(NamedTuple):
             use_mla=spec.latent,
             has_sink=spec.has_sinks,
             has_sliding_window=spec.windowed,
-            attn_type=ATTENTION_TYPES.get(spec.kind, "decoder"),
+            attn_type=spec.attn_type,
             **more,
         )
 

@@ -17,7 +17,6 @@ from kvinspect.engine.reshape import LayerView
 from kvinspect.geometry.content import Content, Digits, Region
 from kvinspect.geometry.runs import BlockBytes, block_bytes
 from kvinspect.geometry.view import StridedView, contiguous_strides
-from kvinspect.specs.attention import AttentionSpec
 from kvinspect.specs.kinds import LayerSpec
 from kvinspect.specs.mamba import MambaSpec
 
@@ -61,7 +60,7 @@ class ViewedLayer(NamedTuple):
 
 def content_of(viewed: ViewedLayer) -> BlockContent:
     """What lies where in a block. Raises Untold."""
-    if isinstance(viewed.spec, MambaSpec):
+    if viewed.spec.holds_states:
         return _states(viewed.view, viewed.spec)
     view, block_dim = viewed.view.parts[0].view, viewed.view.block_dim
     axes = viewed.view.parts[0].axes
@@ -92,7 +91,7 @@ def _own_order(viewed: ViewedLayer) -> str:
     if viewed.format.startswith("nvfp4"):
         return "keeps the data and the scales of a block apart"
     spec = viewed.spec
-    if isinstance(spec, AttentionSpec) and not viewed.shaped and spec.num_head_slots is not None:
+    if spec.is_attention and not viewed.shaped and spec.num_head_slots is not None:
         return "packs the heads of a block in a way of its own"
     return OWN_ORDER.get(viewed.backend.entry.get("block_order", ""), "")
 
@@ -147,7 +146,7 @@ class _Dims:
 
     def _take_content(self, axis: str | None, size: int, stride: int) -> None:
         spec = self.viewed.spec
-        assert isinstance(spec, AttentionSpec)
+        assert spec.is_attention
         if self.content:
             raise Untold(f"{self.viewed.backend.name} spreads a head over several dims")
         if _is_halved(self.viewed):
@@ -181,7 +180,7 @@ def _is_halved(viewed: ViewedLayer) -> bool:
     With a scale for each token and head, Triton's kernels split whatever there is in two (`_pth_key_value_caches`).
     """
     spec = viewed.spec
-    assert isinstance(spec, AttentionSpec)
+    assert spec.is_attention
     apart_already = KV in viewed.view.parts[0].axes
     return viewed.format.endswith("per_token_head") and not spec.latent and not apart_already
 

@@ -12,9 +12,7 @@ from kvinspect.document.model import ParallelEntry
 from kvinspect.engine.align_answer import AlignAnswer, LayerAnswer
 from kvinspect.engine.chain import Stages
 from kvinspect.question.question import Question
-from kvinspect.specs.attention import AttentionSpec
 from kvinspect.specs.kinds import LayerSpec
-from kvinspect.specs.mamba import MambaSpec
 
 FNUZ = ("rocm", "9.4")
 """Where fp8 is the fnuz variant: `RocmPlatform.is_fp8_fnuz`."""
@@ -116,7 +114,7 @@ def _viewed(cache: Stages, answer: LayerAnswer, facts: tuple[LayerSpec, str, boo
     assert answer.view is not None
     spec, held, shaped = facts
     dtype = cache.document.model.cache_dtype
-    if isinstance(spec, AttentionSpec):
+    if spec.is_attention:
         dtype = cache.release.reshape.cache_dtype_of(spec, dtype)
     return ViewedLayer(
         answer.view, spec, cache.grouped.backends[target].backend, held, dtype, cache.release.name, shaped
@@ -125,9 +123,9 @@ def _viewed(cache: Stages, answer: LayerAnswer, facts: tuple[LayerSpec, str, boo
 
 def _format(spec: LayerSpec, cache_dtype: str, device: tuple[str, str | None]) -> str:
     """What an element is; bytes are what `--kv-cache-dtype` keeps in them."""
-    if isinstance(spec, MambaSpec):
+    if spec.holds_states:
         return " and ".join(spec.dtypes)
-    assert isinstance(spec, AttentionSpec), "a layer that has a view"
+    assert spec.is_attention, "a layer that has a view"
     word = spec.cache_dtype_str or cache_dtype
     if spec.dtype not in ("uint8", "int8") or word == "auto":
         return spec.dtype

@@ -11,8 +11,6 @@ from kvinspect.compare.layer import Layer
 from kvinspect.document.numbers import counted
 from kvinspect.geometry.content import Content, Moved, first_moved, gathered
 from kvinspect.geometry.runs import BlockBytes
-from kvinspect.specs.attention import AttentionSpec
-from kvinspect.specs.mamba import MambaSpec
 
 SAME, MOVED, DIFFERENT, UNKNOWN = "same", "moved", "different", "unknown"
 """The bytes of a block are the same and lie at the same places; the same elsewhere; others; it cannot be judged."""
@@ -244,10 +242,8 @@ def _tokens(a: Layer, b: Layer) -> str:
 
 
 def _heads(a: Layer, b: Layer) -> str:
-    if not (isinstance(a.spec, AttentionSpec) and isinstance(b.spec, AttentionSpec)) or a.is_latent or b.is_latent:
-        return ""
-    here, there = a.spec.num_kv_heads, b.spec.num_kv_heads
-    if here == there:
+    here, there = a.spec.rank_heads, b.spec.rank_heads
+    if here is None or there is None or here == there:
         return ""
     return f"a rank holds {counted(here, 'KV head')} in A and {there} in B, so blocks must be re-sharded by KV head"
 
@@ -262,10 +258,8 @@ def _sharding(a: Layer, b: Layer) -> str:
 
 
 def _modes(a: Layer, b: Layer) -> str:
-    if not (isinstance(a.spec, MambaSpec) and isinstance(b.spec, MambaSpec)):
-        return ""
     here, there = a.spec.mamba_cache_mode, b.spec.mamba_cache_mode
-    return "" if here == there else f"states are cached in mode {here} in A and {there} in B"
+    return "" if here == there or not (here and there) else f"states are cached in mode {here} in A and {there} in B"
 
 
 CHECKS: tuple[Callable[[Layer, Layer], str], ...] = (

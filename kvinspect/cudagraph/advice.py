@@ -18,7 +18,6 @@ from kvinspect.document.refusal import Refused
 from kvinspect.engine.align_answer import AnswerHeader
 from kvinspect.engine.align_document import align_document
 from kvinspect.engine.chain import Stages
-from kvinspect.specs.attention import AttentionSpec
 
 MOST_BACKENDS = 3
 """So many backends are proposed, those that the platform prefers."""
@@ -104,7 +103,7 @@ def _other_backends(decided: Decided) -> Iterator[Change]:
     decision, cache = decided.decision, decided.cache
     culprits = [g for g in decision.groups if g.counts and g.level.support < needed(decision)]
     inside = [group for group in culprits if group.kv_cache_group_id is not None]
-    if not inside or len(inside) < len(culprits) or not all(isinstance(g.spec, AttentionSpec) for g in inside):
+    if not inside or len(inside) < len(culprits) or not all(g.spec and g.spec.is_attention for g in inside):
         return
     proposed = 0
     for name in candidates(decided.cache.release.catalogue, cache.deployment, _ask(inside[0], cache)):
@@ -121,7 +120,8 @@ def _other_backends(decided: Decided) -> Iterator[Change]:
 
 def _ask(group: GroupLevel, cache: Stages) -> Ask:
     spec, model = group.spec, cache.document.model
-    assert isinstance(spec, AttentionSpec)
+    assert spec is not None
+    assert spec.is_attention
     sparse = bool(cache.release.catalogue["backends"].get(group.backend, {}).get("is_sparse"))
     connected = model.kv_transfer_config.kv_connector is not None
     non_causal = model.attention_config.use_non_causal

@@ -17,7 +17,6 @@ from kvinspect.document.names import Expander
 from kvinspect.engine.chain import Stages
 from kvinspect.engine.document_specs import layer_spec
 from kvinspect.engine.start_up_steps import stage
-from kvinspect.specs.attention import AttentionSpec
 from kvinspect.specs.kinds import LayerSpec
 
 
@@ -86,15 +85,8 @@ def _cache_groups(cache: Stages, facts: Facts) -> Iterator[GroupLevel]:
     heads = cache.document.model.model_config.num_attention_heads
     for group in cache.flat:
         level = level_of(group.backend, group.spec, heads, facts, cache.release.catalogue)
-        name = wrapped_class(group.backend.class_name, group.spec)
+        name = group.spec.layers_class(group.backend.class_name)
         yield GroupLevel(group.kv_cache_group_id, group.backend.name, name, group.layer_names, group.spec, level)
-
-
-def wrapped_class(class_name: str, spec: LayerSpec) -> str:
-    """The name of the class that the engine's layers really have: it makes one of its own for each chunk size."""
-    if isinstance(spec, AttentionSpec) and spec.chunked:
-        return f"ChunkedLocalAttention_{spec.attention_chunk_size}_{class_name}"
-    return class_name
 
 
 def _encoder_groups(cache: Stages, rules: GraphRules, facts: Facts) -> Iterator[GroupLevel]:

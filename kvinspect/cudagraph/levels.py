@@ -15,7 +15,6 @@ from kvinspect.cudagraph.support import AttentionCGSupport
 from kvinspect.cudagraph.wording import condition_words, failing_words
 from kvinspect.document.document import Document
 from kvinspect.document.frozen import Frozen, frozen
-from kvinspect.specs.attention import AttentionSpec
 from kvinspect.specs.kinds import LayerSpec
 
 CANDIDATES: Mapping[str, Mapping[str, tuple[Any, ...]]] = {
@@ -111,7 +110,7 @@ def cases_of(answer: Any, facts: Facts, catalogue: Rule) -> tuple[Case, ...]:
 
 def _spec_facts(spec: LayerSpec | None) -> dict[str, Any]:
     """The facts of a spec on which support depends from 0.30 on."""
-    if not isinstance(spec, AttentionSpec):
+    if spec is None or not spec.is_attention:
         return {"kv_quant_mode": "NONE", "xqa_head_size": True}
     return {
         "kv_quant_mode": spec.kv_quant_mode,
@@ -120,7 +119,7 @@ def _spec_facts(spec: LayerSpec | None) -> dict[str, Any]:
 
 
 def _divisible(heads: int | None, spec: LayerSpec | None) -> Any:
-    if not isinstance(spec, AttentionSpec):
+    if spec is None or not spec.is_attention:
         return True
     return OPEN if heads is None else heads % spec.num_kv_heads == 0
 

@@ -36,5 +36,5 @@ def mode_of(cache: Stages, rules: GraphRules) -> CUDAGraphMode | None:
 
 
 def _configured(cache: Stages) -> Configured:
-    cross = any(group.first_spec.kind == "cross_attention" for group in cache.groups)
+    cross = any(group.first_spec.attn_type == "encoder_decoder" for group in cache.groups)
     return Configured(cache.deployment.platform, cache.document.model.compilation_config.mode, cross)

@@ -46,7 +46,7 @@ def applies(
         return False
     group = attention[0][0]
     indexes = group.backend.entry.get("indexes_kv_by_block_stride", {}).get(layout, False)
-    return isinstance(group.spec, AttentionSpec) and bool(indexes) and takes(group.spec)
+    return group.spec.is_attention and bool(indexes) and takes(group.spec)
 
 
 @vllm("KVConnectorModelRunnerMixin.allocate_uniform_kv_caches", until="0.28")
@@ -55,7 +55,7 @@ def views(
 ) -> tuple[dict[str, Place], dict[str, LayerView]]:
     """(where each layer lies, its view) on one allocation as large as all tensors. Raises Refused or ViewError."""
     spec = group.spec
-    assert isinstance(spec, AttentionSpec)
+    assert spec.is_attention
     num_blocks = _num_blocks(shaper, spec, tensors)
     allocation = Allocation(tensors[0].id, tensors[0].size * len(tensors))
     ratio = spec.block_size // shaper.kernel_block_sizes[0]

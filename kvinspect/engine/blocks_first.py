@@ -18,7 +18,6 @@ from kvinspect.engine.groups import AttentionGroup
 from kvinspect.engine.reshape import LayerView
 from kvinspect.geometry import StridedView, ViewError
 from kvinspect.provenance import vllm
-from kvinspect.specs.attention import AttentionSpec
 
 MIXED = "_has_mixed_attention_kv_layout"
 UPDATE = "_update_hybrid_attention_mamba_layout"
@@ -51,7 +50,7 @@ def everywhere(model: WholeModel, tensors: Sequence[Tensor]) -> tuple[list[Tenso
 class _Step:
     def __init__(self, model: WholeModel) -> None:
         self.model = model
-        self.attention = [group for group in model.groups if isinstance(group.spec, AttentionSpec)]
+        self.attention = [group for group in model.groups if group.spec.is_attention]
         self.group_of = {layer: group for group in self.attention for layer in group.layer_names}
         self.order = {layer: i for i, layer in enumerate(model.views)}
         self.dims: dict[int, int] = {}

@@ -27,7 +27,7 @@ def customized(spec: LayerSpec, backend: Backend) -> LayerSpec:
     Raises Refused where the backend cannot pack the spec, Unknown where what it packs depends on more than a document
     says.
     """
-    if not isinstance(spec, AttentionSpec):
+    if not spec.is_attention:
         return spec
     rules = backend.entry.get("customize_spec", [])
     facts = {**backend.facts, "kv_quant_mode": spec.kv_quant_mode}
@@ -40,7 +40,7 @@ def customized_splittable(spec: LayerSpec, backend: Backend) -> LayerSpec:
     """Like `customized`, and blocks that kernels of fixed sizes split stay whole ones apart (0.33)."""
     spec = customized(spec, backend)
     sizes = backend.sizes_for(spec)
-    if not isinstance(spec, AttentionSpec) or spec.block_stride_alignment is not None:
+    if not spec.is_attention or spec.block_stride_alignment is not None:
         return spec
     fixed = [size for size in sizes if isinstance(size, int)]
     if not fixed or len(fixed) < len(sizes):

@@ -37,7 +37,7 @@ def _numbered(groups: Sequence[KVCacheGroup]) -> tuple[KVCacheGroup, ...]:
 
 def _spec(found: Sequence[KVCacheGroup]) -> AttentionSpec:
     """The runner knows one block size and one dtype for all of them, and takes the heads from the layers."""
-    specs = [group.spec for group in found if isinstance(group.spec, AttentionSpec)]
+    specs = [group.spec for group in found if group.spec.is_attention]
     heads = {(spec.num_kv_heads, spec.head_size) for spec in specs}
     if len(heads) > 1:
         text = "the encoder-only layers differ in their heads, and the runner takes one spec for all of them"

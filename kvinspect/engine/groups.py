@@ -14,8 +14,6 @@ from kvinspect.document.document import GROUPS, Document, Group, LayerUse
 from kvinspect.document.problem import Path
 from kvinspect.document.refusal import Refused
 from kvinspect.specs.kinds import GroupSpec, LayerSpec, ViewedSpec
-from kvinspect.specs.mamba import MambaSpec
-from kvinspect.specs.raw_pages import RawPagesSpec
 
 
 class KVCacheGroup(NamedTuple):
@@ -46,6 +44,11 @@ class KVCacheGroup(NamedTuple):
             path = ("shared_kv_cache_layers", layer)
             raise Refused("KeyError", text, function="init_attn_backend", path=path, kind="sharing-into-uniform")
         return found
+
+    @property
+    def layers_by_spec(self) -> Mapping[LayerSpec, tuple[str, ...]]:
+        """Spec → the layers that have it and a cache of their own, in their order."""
+        return self.spec.by_spec(self.layer_names)
 
     @property
     def counts(self) -> Mapping[LayerSpec, int]:
@@ -102,7 +105,7 @@ def _alike(
     last: tuple[Backend, int, ViewedSpec] | None = None
     for layer in (*group.layer_names, *group.sharing):
         spec = group.spec_of(layer)
-        if isinstance(spec, RawPagesSpec):
+        if not spec.has_views:
             return
         this = (*backends[layer], spec)
         if last is not None and not (this[0] is last[0] and this[1] == last[1] and this[2] is last[2]):
@@ -132,7 +135,7 @@ class LayerBackends:
             for group in groups
             if any(spec.holds_states for spec in group.spec.each)
             for layer in group.layer_names
-            if isinstance(spec := group.spec_of(layer), MambaSpec)
+            if (spec := group.spec_of(layer)).holds_states
         }
 
     def of(self, layer: str) -> LayerBackend:

@@ -16,7 +16,6 @@ from kvinspect.engine.reshape import LayerView, Place, Reshaper
 from kvinspect.engine.stages import Attention, Built, Groups, KernelBlocks, Tensors, Views
 from kvinspect.engine.start_up_steps import stage
 from kvinspect.provenance import vllm
-from kvinspect.specs.attention import AttentionSpec
 from kvinspect.specs.kinds import LayerSpec
 
 
@@ -99,9 +98,8 @@ def _views(given: Given, built: Built) -> Views:
 def _check_allocated(given: Given, attention: Attention, placed: Set[str]) -> None:
     """Raises Refused where the layers on the tensors are not exactly those that have a cache of their own."""
     older = given.release.encoder_only_last
-    outside = encoder_only.KIND if older else ""
     home = {layer: group for group in attention.groups for layer in (*group.layer_names, *group.sharing)}
-    own = {layer for group in attention.groups if group.spec.kind != outside for layer in group.layer_names}
+    own = {layer for group in attention.groups if group.spec.managed or not older for layer in group.layer_names}
     held = placed if older else placed - given.document.shared.keys()
     odd = next((layer for layer in home if (layer in own) != (layer in held)), None)
     if odd is not None:
@@ -128,7 +126,7 @@ def _beside_states(given: Given, built: Built, shaper: Reshaper) -> frozenset[st
         return frozenset()
     flat = built.attention.flat
     known = [group for group in flat if group.kv_cache_group_id < len(built.kernel_blocks)]
-    states = [group for group in flat if not isinstance(group.spec, AttentionSpec)]
+    states = [group for group in flat if not group.spec.is_attention]
     return reshape.kv_first_beside_mamba([*known, *states], built.tensors, shaper.block_dim)
 
 

@@ -19,7 +19,6 @@ from kvinspect.engine.reshape import LayerView
 from kvinspect.engine.stages import Built, Soundness, Views
 from kvinspect.engine.wording import alignment
 from kvinspect.engine.wording.soundness import sentence
-from kvinspect.specs.attention import AttentionSpec
 
 
 class Found(NamedTuple):
@@ -116,7 +115,7 @@ class _Soundness:
 
     def _subject(self) -> align.UnalignedViews:
         """Block dims as the engine asks for them at this step. Raises Refused where a backend's shape has none."""
-        layers = [layer for layer in self.views if isinstance(self.group_of[layer].spec, AttentionSpec)]
+        layers = [layer for layer in self.views if self.group_of[layer].spec.is_attention]
         dims: dict[str, int] = {}
         for layer in layers:
             dim = self.views[layer].block_dim
@@ -124,14 +123,12 @@ class _Soundness:
         return align.UnalignedViews(self.views, dims, self.made.page_aligned)
 
     def _is_hybrid(self) -> bool:
-        kinds = {isinstance(self.group_of[layer].spec, AttentionSpec) for layer in self.views}
+        kinds = {self.group_of[layer].spec.is_attention for layer in self.views}
         return self.given.release.hybrid_step and kinds == {True, False}
 
     def _tensor(self, tensor: Tensor, outcome: align.TensorOutcome) -> TensorAnswer:
         attention = [
-            layer
-            for layer in tensor.shared_by
-            if layer in self.views and isinstance(self.group_of[layer].spec, AttentionSpec)
+            layer for layer in tensor.shared_by if layer in self.views and self.group_of[layer].spec.is_attention
         ]
         dims = tuple(sorted({dim for layer in attention if (dim := self.views[layer].block_dim) is not None}))
         decision = self._decision(tensor, outcome, attention, dims)

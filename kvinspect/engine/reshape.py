@@ -144,7 +144,7 @@ class Reshaper(NamedTuple):
         raw = StridedView.of_bytes(place.allocation.size)
         num_blocks = self._num_blocks(group.spec, place)
         kernel_block_size = self.kernel_block_size(group)
-        if isinstance(group.spec, MambaSpec):
+        if group.spec.holds_states:
             page = group.spec.page(self.rules.unpadded_page)
             chains = self.rules.state_parts(group.spec, num_blocks, page)
             parts = tuple(Part(dtype, steps, raw.apply(steps), axes) for dtype, steps, axes in chains)
@@ -177,7 +177,7 @@ class Reshaper(NamedTuple):
         Raises Refused where the backend's shape has no such dim.
         """
         spec, backend = group.spec, group.backend
-        if isinstance(spec, MambaSpec):
+        if spec.holds_states:
             return 0
         size = self.kernel_block_sizes[group.kv_cache_group_id]
         more = {"cache_dtype": self.cache_dtype, "head_size_v": self.value_sizes.get(backend.name)}
@@ -200,7 +200,7 @@ class Reshaper(NamedTuple):
         self, group: AttentionGroup, place: Place, num_blocks: int, page_aligned: bool
     ) -> tuple[Step, ...]:
         spec, backend = group.spec, group.backend
-        assert isinstance(spec, AttentionSpec)
+        assert spec.is_attention
         shape = backend.shape(
             num_blocks,
             self.kernel_block_size(group),
@@ -288,7 +288,7 @@ def quantised_only(spec: AttentionSpec, cache_dtype: str) -> str:
 @vllm("_reshape_attention_kv_cache", until="0.26")
 def quantised_or_turboquant(spec: AttentionSpec, cache_dtype: str) -> str:
     """Like `quantised_only`, but a TurboQuant spec, which names no mode, counts as quantised (0.25, 0.26)."""
-    return cache_dtype if spec.kind == "tq_full_attention" else quantised_only(spec, cache_dtype)
+    return cache_dtype if spec.quantised_without_mode else quantised_only(spec, cache_dtype)
 
 
 @vllm("GPUModelRunner._reshape_kv_cache_tensors", until="0.28")
@@ -343,8 +343,8 @@ def kv_first_beside_mamba(
     groups: Sequence[AttentionGroup], tensors: Sequence[Tensor], block_dims: Callable[[AttentionGroup], int]
 ) -> frozenset[str]:
     """The K/V-first layers on whose allocation a state-space layer lies (0.28)."""
-    states = {layer for group in groups if isinstance(group.spec, MambaSpec) for layer in group.layer_names}
-    attention = [group for group in groups if isinstance(group.spec, AttentionSpec)]
+    states = {layer for group in groups if group.spec.holds_states for layer in group.layer_names}
+    attention = [group for group in groups if group.spec.is_attention]
     kv_first = {layer for group in attention if block_dims(group) != 0 for layer in group.layer_names}
     beside = [tensor for tensor in tensors if not states.isdisjoint(tensor.shared_by)]
     return frozenset(layer for tensor in beside for layer in tensor.shared_by if layer in kv_first)

@@ -9,7 +9,6 @@ from kvinspect.engine.groups import KVCacheGroup, LayerBackends, cache_groups
 from kvinspect.engine.release import EngineRelease, Given
 from kvinspect.engine.stages import Groups, Specs
 from kvinspect.engine.start_up_steps import stage
-from kvinspect.specs.attention import AttentionSpec
 from kvinspect.specs.kinds import LayerSpec
 
 
@@ -37,7 +36,7 @@ def _customized(
 
     def one(spec: LayerSpec, layer: str) -> LayerSpec:
         backend = runs.of(layer).backend
-        if isinstance(spec, AttentionSpec) and backend.value_size_of_class:
+        if backend.value_size_of_class and spec.is_attention:
             sizes[backend.name] = spec.head_size_v or spec.head_size
         return release.customized_spec(spec, backend)
 

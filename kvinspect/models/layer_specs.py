@@ -39,7 +39,7 @@ class LayerCache(NamedTuple):
     @property
     def backend_word(self) -> str:
         """The backend as a document names it: by the kind of its states, where it keeps some."""
-        return self.spec.mamba_type if isinstance(self.spec, MambaSpec) else self.backend.backend
+        return self.spec.mamba_type if self.spec.holds_states else self.backend.backend
 
     def fields(self, catalogue: Mapping[str, Any]) -> dict[str, Any]:
         """The spec as the release's dataclass holds it."""
@@ -210,7 +210,7 @@ class _Maker(NamedTuple):
         """A layer with its spec, as the backend packs it, and its bytes a page."""
         release = self.setting.release
         spec = self._spec(layer, choice)
-        if isinstance(spec, AttentionSpec):
+        if spec.is_attention:
             backend = self.chooser.backend(choice.backend)
             indexes = backend.entry.get("indexes_kv_by_block_stride", {}).get(self._layout(backend), False)
             spec = release.customized_spec(
@@ -376,15 +376,15 @@ def spec_fields(spec: LayerSpec, catalogue: Mapping[str, Any]) -> dict[str, Any]
     name = SPEC_CLASSES[spec.kind]
     fields: Mapping[str, Sequence[str]] = catalogue["spec_classes"][name]
     values = {**UNUSED, **spec._asdict(), **spec.marks_by_name}
-    if isinstance(spec, AttentionSpec):
+    if spec.is_attention:
         values["tokens_per_state"] = spec.compress_ratio
     found = {"type": name, **{field: values.get(field) for field in (*fields["required"], *fields["optional"])}}
     if "cache_role" in found:
         found["cache_role"] = str(found["cache_role"]).upper()
-    if isinstance(spec, MambaSpec):
+    if spec.holds_states:
         found |= {"shapes": [list(shape) for shape in spec.shapes], "dtypes": list(spec.dtypes)}
     elif spec.latent_window and "state_content_bytes" not in found:
         found["head_size_v"] = None
-    elif isinstance(spec, AttentionSpec) and "state_content_bytes" in found and spec.latent:
+    elif spec.is_attention and spec.latent and "state_content_bytes" in found:
         found["head_size_v"] = spec.head_size_v
     return found

@@ -58,7 +58,7 @@ def keeping_blocks(specs: Specs, release: PlannerRelease) -> dict[str, LayerSpec
         return dict(specs)
 
     def one(spec: LayerSpec) -> LayerSpec:
-        if not isinstance(spec, AttentionSpec) or not spec.kept_as:
+        if not spec.is_attention or not spec.kept_as:
             return spec
         size = full if latent and spec.latent_window else spec.block_size
         return release.rebuilt(_plain(spec), block_size=size)
@@ -85,7 +85,7 @@ def _to_one_block(specs: Specs, release: PlannerRelease, plain: bool) -> dict[st
     only = full.pop() if len(full) == 1 else None
 
     def one(spec: LayerSpec) -> LayerSpec:
-        if not isinstance(spec, AttentionSpec) or not spec.kept_as:
+        if not spec.is_attention or not spec.kept_as:
             return spec
         size = only or spec.block_size
         full_spec = _plain(spec) if plain else _recast(spec, release)

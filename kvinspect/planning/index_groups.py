@@ -35,7 +35,7 @@ def states_on_latents(specs: Specs, release: PlannerRelease) -> NamedGroups | No
     states = {layer: spec for layer, spec in specs.items() if spec.holds_states}
     tails = {layer: spec for layer, spec in specs.items() if spec.pool_tail}
     latents = {layer: spec for layer, spec in specs.items() if layer not in states and layer not in tails}
-    if not states or any(spec.kind != "mla_attention" for spec in latents.values()):
+    if not states or not all(spec.plain_latents for spec in latents.values()):
         return None
     index = {release.page(spec) for spec in latents.values() if spec.compress_ratio > 1}
     if not index:

@@ -18,7 +18,6 @@ from kvinspect.engine.release import EngineRelease
 from kvinspect.engine.start_up_steps import stage
 from kvinspect.planning.deployment import Deployment
 from kvinspect.provenance import vllm
-from kvinspect.specs.attention import AttentionSpec
 from kvinspect.specs.kinds import LayerSpec, Specs
 
 
@@ -65,7 +64,7 @@ def inputs_of(document: Document, release: EngineRelease) -> Inputs:
 
 def declared(spec: LayerSpec, backend: Backend, layout: str | None) -> LayerSpec:
     """A spec with its backend's word on whether blocks are found by a stride, up to 0.28 (`get_kv_cache_spec`)."""
-    if not isinstance(spec, AttentionSpec):
+    if not spec.is_attention:
         return spec
     by_layout = backend.entry.get("indexes_kv_by_block_stride", {})
     indexes = by_layout.get(backend.required_layout or layout or "NHD", False)

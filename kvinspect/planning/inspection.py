@@ -8,7 +8,6 @@ from typing import Any
 from kvinspect.document.fold import fold_names
 from kvinspect.document.names import Expander
 from kvinspect.planning.plan_answer import PlanAnswer, PlannedGroup, written_fields
-from kvinspect.specs.uniform_type import UniformTypeSpecs
 
 PLANNING_ONLY = ("kv_cache_specs", "available_memory", "worker_layers", "num_gpu_blocks_override")
 
@@ -54,11 +53,7 @@ def _group(group: PlannedGroup, answer: PlanAnswer) -> dict[str, Any]:
 
 
 def _spec(group: PlannedGroup, answer: PlanAnswer) -> dict[str, Any]:
-    spec = group.spec
-    if not isinstance(spec, UniformTypeSpecs):
-        return {"kind": spec.kind, **written_fields(spec, answer.release)}
-    inner = {layer: {"kind": one.kind, **written_fields(one, answer.release)} for layer, one in spec.specs}
-    return {"kind": "uniform_type", "block_size": spec.block_size, "kv_cache_specs": inner}
+    return group.spec.entry(lambda spec: written_fields(spec, answer.release))
 
 
 def _attention(group: PlannedGroup, backends: Mapping[str, str]) -> list[dict[str, Any]]:

@@ -18,7 +18,6 @@ from kvinspect.planning.capacity import RequestCost
 from kvinspect.planning.deployment import Deployment
 from kvinspect.planning.grouping import Grouping
 from kvinspect.specs.kinds import GroupSpec, LayerSpec
-from kvinspect.specs.uniform_type import UniformTypeSpecs
 
 if TYPE_CHECKING:
     from kvinspect.planning.inputs import Inputs
@@ -221,9 +220,9 @@ class PlanAnswer(NamedTuple):
 
 def spec_dict(spec: GroupSpec, release: PlannerRelease) -> dict[str, Any]:
     """A spec with the fields that its class has in the release and that differ from their defaults."""
-    if isinstance(spec, UniformTypeSpecs):
+    if spec.each_its_own:
         inner = {layer: spec_dict(one, release) for layer, one in spec.specs}
-        head = {"kind": "uniform_type", "type": SPEC_CLASSES["uniform_type"], "block_size": spec.block_size}
+        head = {"kind": spec.kind, "type": SPEC_CLASSES[spec.kind], "block_size": spec.block_size}
         return {**head, "page_size_bytes": release.page(spec), "kv_cache_specs": inner}
     head = {"kind": spec.reported_kind, "type": SPEC_CLASSES[spec.kind]}
     return {**head, **written_fields(spec, release), "page_size_bytes": release.page(spec)}

@@ -7,8 +7,6 @@ from math import gcd, lcm
 from typing import Any, NamedTuple
 
 from kvinspect.engine.groups import KVCacheGroup
-from kvinspect.specs.attention import AttentionSpec
-from kvinspect.specs.mamba import MambaSpec
 
 
 class PrefixBlocks(NamedTuple):
@@ -51,8 +49,7 @@ def prefix_blocks(
 def _ends_early(group: KVCacheGroup, size: int, hashed: int, shards: int) -> bool:
     """Whether a group's states can be found again within a block."""
     spec = group.first_spec
-    aligned = isinstance(spec, MambaSpec) and spec.mamba_cache_mode == "align"
-    return aligned and (size > hashed or (shards > 1 and size == hashed))
+    return spec.mamba_cache_mode == "align" and (size > hashed or (shards > 1 and size == hashed))
 
 
 def _tokens(group: KVCacheGroup, shards: int) -> int:
@@ -60,12 +57,12 @@ def _tokens(group: KVCacheGroup, shards: int) -> int:
 
 
 def _is_sharded(group: KVCacheGroup) -> bool:
-    return isinstance(group.first_spec, AttentionSpec)
+    return group.first_spec.is_attention
 
 
 def _stands_alone(group: KVCacheGroup, block_size: int, by_mode: bool) -> bool:
     """Whether a group's states have blocks of their own."""
     spec = group.first_spec
-    if not isinstance(spec, MambaSpec):
+    if not spec.holds_states:
         return False
     return spec.mamba_cache_mode != "align" if by_mode else spec.block_size != block_size

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 @vllm("_max_memory_usage_bytes_from_groups", until="0.28")
 def needed_by_group(groups: Sequence[KVCacheGroup], deployment: Deployment, release: PlannerRelease) -> int:
     """Up to 0.28: bytes that one request of the longest length needs (`_max_memory_usage_bytes_from_groups`)."""
-    typed = [group.spec for group in groups if isinstance(group.spec, UniformTypeSpecs)]
+    typed = [group.spec for group in groups if group.spec.each_its_own]
     if len(groups) == 1 and typed:
         return sum(spec.request_blocks(deployment) * release.page(spec) for _, spec in typed[0].specs)
     if len(typed) == len(groups):

@@ -17,7 +17,6 @@ from kvinspect.engine.unknown import unknown_names
 from kvinspect.geometry.runs import Intricate
 from kvinspect.releases import lookup
 from kvinspect.releases.release import Release
-from kvinspect.specs.mamba import MambaSpec
 
 if TYPE_CHECKING:
     from kvinspect.cudagraph.cg_support_answer import CGSupportAnswer
@@ -123,7 +122,7 @@ class Question:
         Of a document that names no backends nothing can be said of graphs.
         """
         worker = self.plan.workers[0] if self.plan.starts and self.plan.workers else None
-        if worker is None or not any(isinstance(group.first_spec, MambaSpec) for group in worker.groups):
+        if worker is None or not any(group.first_spec.holds_states for group in worker.groups):
             return self.plan
         try:
             error = self._of_plan.cg_support.running.error

@@ -25,7 +25,6 @@ from kvinspect.report.page_parts import (
     columns,
     spans,
 )
-from kvinspect.specs.uniform_type import UniformTypeSpecs
 
 COLUMNS = columns(
     "group",
@@ -180,10 +179,8 @@ def _unused(alike: Sequence[PlannedGroup], whole: int) -> list[str]:
 
 
 def _kind(group: PlannedGroup) -> str:
-    if isinstance(group.spec, UniformTypeSpecs):
-        kinds = dict.fromkeys(spec.reported_kind for _, spec in group.spec.specs)
-        return " and ".join(kinds) + ", pages of several sizes"
-    return group.spec.reported_kind
+    kinds = " and ".join(dict.fromkeys(spec.reported_kind for spec in group.spec.each))
+    return f"{kinds}, pages of several sizes" if group.spec.each_its_own else kinds
 
 
 def _why(answer: PlanAnswer) -> Iterable[Block]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self
 
 from kvinspect.document.words import DTYPE_BYTES
 from kvinspect.specs.spec import SpecOfLayers
@@ -53,9 +53,10 @@ class AttentionSpec(_Fields, SpecOfLayers):
 
     __slots__ = ()
 
-    is_attention: ClassVar[bool] = True
-    packs_int4: ClassVar[bool] = True
-    """Whether its formula knows that int4 packs two elements into a byte (up to 0.27)."""
+    is_attention: ClassVar[Literal[True]] = True
+    holds_states: ClassVar[Literal[False]] = False
+    has_views: ClassVar[Literal[True]] = True
+    each_its_own: ClassVar[Literal[False]] = False
 
     handed_on: ClassVar[tuple[str, ...]] = ()
     """Fields that the kind it is kept as gets, beside those of every kind (0.25 to 0.27)."""
@@ -78,6 +79,16 @@ class AttentionSpec(_Fields, SpecOfLayers):
     def num_heads(self) -> int:
         """Head slots of a page: one a KV head where the backend packs nothing else (0.28 on)."""
         return self.num_head_slots or self.num_kv_heads
+
+    @property
+    def precision(self) -> tuple[str, str]:
+        """(dtype, quantisation mode) of keys and values."""
+        return self.dtype, self.kv_quant_mode
+
+    @property
+    def rank_heads(self) -> int | None:
+        """KV heads of a rank; None of a latent one, which every rank holds whole."""
+        return None if self.latent else self.num_kv_heads
 
     @property
     def per_token_head(self) -> bool:

@@ -20,6 +20,10 @@ class ChunkedLocalAttentionSpec(OneSize):
     kept_as: ClassVar[str] = "full_attention"
     handed_on: ClassVar[tuple[str, ...]] = ("attention_chunk_size",)
 
+    def layers_class(self, class_name: str) -> str:
+        """A class that the engine makes for each size of a chunk."""
+        return f"ChunkedLocalAttention_{self.attention_chunk_size}_{class_name}"
+
     def goes_with(self, other: Any, rules: Rules) -> bool:
         """Chunks alike."""
         return bool(other.kind == self.kind and other.attention_chunk_size == self.attention_chunk_size)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from kvinspect.specs.attention import OneSize
 from kvinspect.specs.spec import blocks_of
@@ -15,6 +15,8 @@ class CrossAttentionSpec(OneSize):
     """The spec of a layer that keeps what the encoder has seen."""
 
     __slots__ = ()
+
+    attn_type: ClassVar[str] = "encoder_decoder"
 
     def request_blocks(self, load: Load) -> int:
         """Blocks of the longest input of the encoder."""

@@ -16,6 +16,7 @@ class EncoderOnlyAttentionSpec(OneSize):
     __slots__ = ()
 
     managed: ClassVar[bool] = False
+    attn_type: ClassVar[str] = "encoder_only"
 
     def request_blocks(self, load: Load) -> int:
         """None."""

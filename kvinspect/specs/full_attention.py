@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from kvinspect.specs.attention import AttentionSpec
-from kvinspect.specs.merging import agree, one_size, require, unlike
 from kvinspect.specs.spec import blocks_of
+from kvinspect.specs.unlike import agree, one_size, require, unlike
 
 if TYPE_CHECKING:
     from kvinspect.specs.needs import Load, MergeRules, Rules

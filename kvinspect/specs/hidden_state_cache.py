@@ -12,6 +12,7 @@ class HiddenStateCacheSpec(MLAAttentionSpec):
 
     __slots__ = ()
 
+    plain_latents: ClassVar[bool] = False
     hidden_states: ClassVar[bool] = True
     reported: ClassVar[str] = "mla_attention"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from math import prod
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self
 
 from kvinspect.document.words import DTYPE_BYTES
 from kvinspect.provenance import vllm
@@ -35,7 +35,10 @@ class MambaSpec(_Fields, SpecOfLayers):
 
     __slots__ = ()
 
-    holds_states: ClassVar[bool] = True
+    is_attention: ClassVar[Literal[False]] = False
+    holds_states: ClassVar[Literal[True]] = True
+    has_views: ClassVar[Literal[True]] = True
+    each_its_own: ClassVar[Literal[False]] = False
 
     def states_of(self, tokens: int) -> int:
         """1: a block holds the state of one request, unless the spec says otherwise (0.29 on)."""

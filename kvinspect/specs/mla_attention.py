@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from kvinspect.specs.full_attention import FullAttentionSpec
 from kvinspect.specs.latent_rows import DEEPSEEK_ROW, DEEPSEEK_V4_ROW, Latent, is_deepseek_v4
-from kvinspect.specs.merging import agree, require, unlike
+from kvinspect.specs.unlike import agree, require, unlike
 
 if TYPE_CHECKING:
     from kvinspect.specs.needs import MergeRules
@@ -19,6 +19,7 @@ class MLAAttentionSpec(Latent, FullAttentionSpec):
     __slots__ = ()
 
     latent: ClassVar[bool] = True
+    plain_latents: ClassVar[bool] = True
     pads_freely: ClassVar[bool] = False
 
     def data_bytes(self) -> int:

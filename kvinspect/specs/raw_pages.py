@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, NoReturn
 
 from kvinspect.document.refusal import Refused
 from kvinspect.specs.spec import SpecOfLayers
@@ -25,7 +25,10 @@ class RawPagesSpec(_Fields, SpecOfLayers):
 
     __slots__ = ()
 
-    has_views: ClassVar[bool] = False
+    is_attention: ClassVar[Literal[False]] = False
+    holds_states: ClassVar[Literal[False]] = False
+    has_views: ClassVar[Literal[False]] = False
+    each_its_own: ClassVar[Literal[False]] = False
     pads_freely: ClassVar[bool] = False
 
     @property

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from kvinspect.specs.full_attention import FullAttentionSpec
-from kvinspect.specs.merging import agree, unlike
+from kvinspect.specs.unlike import agree, unlike
 
 
 class RSWASpec(FullAttentionSpec):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from kvinspect.specs.full_attention import FullAttentionSpec
-from kvinspect.specs.merging import unlike
+from kvinspect.specs.unlike import unlike
 
 if TYPE_CHECKING:
     from kvinspect.specs.needs import MergeRules

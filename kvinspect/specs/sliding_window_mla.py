@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from kvinspect.document.refusal import Refused
 from kvinspect.specs.latent_rows import DEEPSEEK_V4_ROW, Latent, is_deepseek_v4
-from kvinspect.specs.merging import agree, require
 from kvinspect.specs.sliding_window import SlidingWindowSpec
+from kvinspect.specs.unlike import agree, require
 
 if TYPE_CHECKING:
     from kvinspect.specs.needs import MergeRules, Rules

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from kvinspect.document.numbers import counted
 from kvinspect.document.refusal import Refused
+from kvinspect.specs.unlike import unlike
 
 if TYPE_CHECKING:
     from kvinspect.specs.needs import Load, MergeRules, Rules, UnpaddedPage
@@ -44,6 +45,14 @@ class Spec:
     """Whether it stores the hidden states of another model's layers (HiddenStateCacheSpec)."""
     pads_freely: ClassVar[bool] = True
     """Whether a page may be padded to any size, from 0.29 on."""
+    packs_int4: ClassVar[bool] = True
+    """Whether its formula knows that int4 packs two elements into a byte (up to 0.27)."""
+    quantised_without_mode: ClassVar[bool] = False
+    """Whether its pages are quantised although it names no mode (TQFullAttentionSpec)."""
+    plain_latents: ClassVar[bool] = False
+    """Whether it caches the latents of every token, and nothing else (MLAAttentionSpec itself)."""
+    attn_type: ClassVar[str] = "decoder"
+    """vLLM's attention type of its layers: `decoder`, `encoder_only` or `encoder_decoder`."""
     kept_as: ClassVar[str] = ""
     """The kind that keeps every token, of one that keeps less and can be planned so."""
     managed: ClassVar[bool] = True
@@ -93,6 +102,30 @@ class Spec:
     def indexes_kv_by_block_stride(self) -> bool:
         """Whether kernels find blocks by the stride of blocks, so that pages may be padded."""
         return False
+
+    @property
+    def kv_quant_mode(self) -> str:
+        """How keys and values are quantised."""
+        return "NONE"
+
+    @property
+    def precision(self) -> tuple[str, str] | None:
+        """(dtype, quantisation mode) of keys and values, None where there are none."""
+        return None
+
+    @property
+    def rank_heads(self) -> int | None:
+        """KV heads of a rank, None where ranks do not share the heads out between them."""
+        return None
+
+    @property
+    def mamba_cache_mode(self) -> str:
+        """Which states are kept, "" where there are none."""
+        return ""
+
+    def layers_class(self, class_name: str) -> str:
+        """The name of the class that its layers have of a backend's class."""
+        return class_name
 
     @property
     def num_states(self) -> int:
@@ -167,6 +200,14 @@ class SpecOfLayers(Spec):
         """The spec of a layer of the group; None where it has none."""
         return self
 
+    def by_spec(self, layers: tuple[str, ...]) -> dict[Any, tuple[str, ...]]:
+        """Spec → those of the group's layers that have it, in their order."""
+        return {self: layers} if layers else {}
+
+    def entry(self, fields: Callable[[Self], Mapping[str, Any]]) -> dict[str, Any]:
+        """The spec as a document writes it, with the fields of one layer's spec."""
+        return {"kind": self.kind, **fields(self)}
+
     def mapped(self, change: Callable[[Self, str], Any], layer: str) -> Any:
         """What a change makes of the spec of a group whose first layer is given."""
         return change(self, layer)
@@ -177,8 +218,6 @@ class SpecOfLayers(Spec):
 
     def merged(self, specs: Sequence[Any], rules: MergeRules) -> Self:
         """The one spec of distinct specs, of which this is the first (`merge`). Raises Refused where they differ."""
-        from kvinspect.specs.merging import unlike
-
         if len(specs) > 1:
             raise unlike("the layers' specs differ")
         return self

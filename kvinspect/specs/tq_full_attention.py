@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from kvinspect.document.refusal import Refused
 from kvinspect.specs.full_attention import FullAttentionSpec
-from kvinspect.specs.merging import agree
+from kvinspect.specs.unlike import agree
 
 if TYPE_CHECKING:
     from kvinspect.specs.needs import MergeRules
@@ -19,6 +19,7 @@ class TQFullAttentionSpec(FullAttentionSpec):
     __slots__ = ()
 
     reported: ClassVar[str] = "full_attention"
+    quantised_without_mode: ClassVar[bool] = True
 
     def data_bytes(self) -> int:
         """Slots times their bytes, or as full attention where no slot is said."""

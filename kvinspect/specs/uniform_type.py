@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 from kvinspect.specs.spec import Spec
 
@@ -22,7 +22,9 @@ class _Fields(NamedTuple):
 class UniformTypeSpecs(_Fields, Spec):
     """The specs of layers of one type whose pages differ in size."""
 
-    each_its_own: ClassVar[bool] = True
+    is_attention: ClassVar[Literal[False]] = False
+    holds_states: ClassVar[Literal[False]] = False
+    each_its_own: ClassVar[Literal[True]] = True
 
     @classmethod
     def of(cls, specs: Mapping[str, LayerSpec], rules: Rules) -> UniformTypeSpecs | None:
@@ -50,6 +52,18 @@ class UniformTypeSpecs(_Fields, Spec):
     def of_layer(self, layer: str) -> LayerSpec | None:
         """The spec of a layer, None where it is none of the group's."""
         return self.by_layer.get(layer)
+
+    def by_spec(self, layers: tuple[str, ...]) -> dict[LayerSpec, tuple[str, ...]]:
+        """Spec → those of the group's layers that have it, in their order."""
+        found: dict[LayerSpec, list[str]] = {}
+        for layer, spec in self.specs:
+            found.setdefault(spec, []).append(layer)
+        return {spec: tuple(names) for spec, names in found.items()}
+
+    def entry(self, fields: Callable[[LayerSpec], Mapping[str, Any]]) -> dict[str, Any]:
+        """The specs as a document writes them, with the fields of each."""
+        inner = {layer: spec.entry(fields) for layer, spec in self.specs}
+        return {"kind": self.kind, "block_size": self.block_size, "kv_cache_specs": inner}
 
     def mapped(self, change: Callable[[LayerSpec, str], LayerSpec], layer: str) -> UniformTypeSpecs:
         """The group with every spec changed."""

@@ -28,7 +28,7 @@ def _with_index(groups: Sequence[KVCacheGroup], room: Room) -> tuple[Tensor, ...
     """
     states = [group for group in groups if group.spec.holds_states]
     uniform = [group for group in groups if group.spec.each_its_own]
-    latent = [group for group in uniform if all(spec.kind == "mla_attention" for spec in group.spec.each)]
+    latent = [group for group in uniform if all(spec.plain_latents for spec in group.spec.each)]
     if not latent or not states or len(uniform) + len(states) != len(groups):
         return ()
     if any(spec.page_size_padded is not None for spec in latent[-1].spec.each):

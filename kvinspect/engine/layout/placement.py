@@ -21,7 +21,6 @@ from kvinspect.provenance import vllm
 from kvinspect.specs.kinds import LayerSpec
 from kvinspect.specs.needs import UnpaddedPage
 from kvinspect.specs.page_size import aligned_by_slots
-from kvinspect.specs.uniform_type import UniformTypeSpecs
 
 FUNCTION = "get_kv_cache_config_from_groups"
 
@@ -126,7 +125,7 @@ def _check_layout(groups: Sequence[KVCacheGroup], room: Room) -> None:
 def _group(group: KVCacheGroup, room: Room, block: int) -> Iterator[Tensor]:
     """The tensors of one group, their number and size left open."""
     offset = 0
-    for spec, layers in _alike(group).items():
+    for spec, layers in group.layers_by_spec.items():
         page, count = room.page(spec), len(layers)
         fixed = (None, block if room.layout.block_outermost else _padded_stride(spec, room))
         layer_stride, block_stride, *_ = layout_strides(spec, room.num_blocks, count, room.layout, fixed=fixed)
@@ -149,16 +148,6 @@ def _padded_stride(spec: LayerSpec, room: Room) -> int | None:
         text = f"{room.layout.name} cannot pad pages of {page} to the {stride} that its backend needs"
         raise Refused("AssertionError", text, function=FUNCTION, kind="padded-page")
     return stride
-
-
-def _alike(group: KVCacheGroup) -> dict[LayerSpec, tuple[str, ...]]:
-    """Spec → the layers of a group that have it, in order."""
-    if not isinstance(group.spec, UniformTypeSpecs):
-        return {group.spec: group.layer_names} if group.layer_names else {}
-    found: dict[LayerSpec, list[str]] = {}
-    for layer, spec in group.spec.specs:
-        found.setdefault(spec, []).append(layer)
-    return {spec: tuple(layers) for spec, layers in found.items()}
 
 
 def _rounded_up(size: int, multiple: int) -> int:

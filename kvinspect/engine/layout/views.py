@@ -17,7 +17,6 @@ from kvinspect.engine.layout.layouts import KVCacheLayout
 from kvinspect.engine.layout.strides import Strides, layer_shape, layout_strides
 from kvinspect.engine.reshape import Allocation, LayerView, Part, Place
 from kvinspect.geometry import Step, StridedView
-from kvinspect.specs.attention import AttentionSpec
 from kvinspect.specs.kinds import LayerSpec
 
 ROCM_PAGE = 4096
@@ -83,8 +82,7 @@ class Viewer(NamedTuple):
 
 def _viewed_size(spec: LayerSpec, chosen: int | None) -> int | None:
     """Latent layers may be viewed in blocks of another size than their kernels', by their spec (0.30)."""
-    asked = spec.view_block_size if isinstance(spec, AttentionSpec) else None
-    return asked if asked is not None else chosen
+    return chosen if spec.view_block_size is None else spec.view_block_size
 
 
 def _parts(spec: LayerSpec, raw: StridedView, window: tuple[tuple[int, ...], Strides, int], count: int) -> list[Part]:
@@ -106,7 +104,7 @@ def _part(spec: LayerSpec, raw: StridedView, window: tuple[tuple[int, ...], Stri
     shape, strides, offset = window
     steps: tuple[Step, ...] = (("as_strided", (shape, strides[1:], offset)),)
     dtype = "int8"
-    if isinstance(spec, AttentionSpec):
+    if spec.is_attention:
         dtype = spec.dtype
         steps = (*steps, ("view_dtype", (spec.itemsize,)))
     return Part(dtype, steps, raw.apply(steps), axes_of(spec))
@@ -114,7 +112,7 @@ def _part(spec: LayerSpec, raw: StridedView, window: tuple[tuple[int, ...], Stri
 
 def axes_of(spec: LayerSpec) -> Axes:
     """What `[B, H, N, C]` are for layers of a spec: C is a key and its value, or a latent, where nothing is packed."""
-    if not isinstance(spec, AttentionSpec):
+    if not spec.is_attention:
         return BLOCK, HEAD, STATE, BYTE
     head = spec.head_size if spec.latent else spec.head_size + spec.head_size_v
     plain = spec.state_content_bytes is None and spec.content_bytes == head * spec.itemsize

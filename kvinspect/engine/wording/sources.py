@@ -10,7 +10,6 @@ from kvinspect.engine.reason import RuleSource
 from kvinspect.engine.release import Given
 from kvinspect.engine.stages import Built, Views
 from kvinspect.provenance import sources_of
-from kvinspect.specs.attention import AttentionSpec
 
 
 def rule_sources(given: Given, built: Built, views: Views) -> tuple[RuleSource, ...]:
@@ -51,8 +50,7 @@ def _taking_part(given: Given, built: Built, views: Views) -> Iterator[tuple[str
 
 def _kinds(built: Built) -> tuple[bool, bool]:
     """(whether a layer holds states, whether a layer has attention)."""
-    specs = [group.spec for group in built.attention.flat]
-    attention = [isinstance(spec, AttentionSpec) for spec in specs]
+    attention = [group.spec.is_attention for group in built.attention.flat]
     return not all(attention), any(attention)
 
 

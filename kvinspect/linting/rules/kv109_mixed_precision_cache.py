@@ -7,16 +7,15 @@ from collections.abc import Iterator
 from kvinspect.linting.rule import NOTE, Found, Rule
 from kvinspect.linting.rules._shared import GROUPS
 from kvinspect.linting.subjects.document import DocumentSubject
-from kvinspect.specs.attention import AttentionSpec
 
 
 def check(subject: DocumentSubject) -> Iterator[Found]:
     """The first group whose dtype and quantisation differ from those of the groups before it."""
     first: tuple[str, str] | None = None
     for group in subject.attention:
-        if not isinstance(group.spec, AttentionSpec):
+        precision = group.spec.precision
+        if precision is None:
             continue
-        precision = (group.spec.dtype, group.spec.kv_quant_mode)
         if first is not None and precision != first:
             text = f"{_words(precision)} and {_words(first)}: blocks move between groups, so the engine zeroes them"
             yield Found((*GROUPS, group.kv_cache_group_id), text, group.layer_names)

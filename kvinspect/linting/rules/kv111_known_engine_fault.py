@@ -17,7 +17,6 @@ from kvinspect.linting.subjects.document import DocumentSubject
 from kvinspect.releases.data.catalogue import versions
 from kvinspect.releases.lookup import release
 from kvinspect.releases.release import Release
-from kvinspect.specs.attention import AttentionSpec
 
 
 class Fault(NamedTuple):
@@ -68,7 +67,7 @@ def _split_padded_page(subject: DocumentSubject) -> Fault | None:
         return None
     for group, size in zip(cache.groups, cache.kernel_blocks, strict=False):
         spec = group.first_spec
-        if isinstance(spec, AttentionSpec) and spec.page_size_padded and size < spec.storage_block_size:
+        if spec.is_attention and spec.page_size_padded and size < spec.storage_block_size:
             text = (
                 f"a padded page that is split into kernel blocks of {counted(size, 'token')} runs past its allocation"
             )
@@ -81,7 +80,7 @@ def _int4_window(subject: DocumentSubject) -> Fault | None:
         return None
     for group in subject.attention:
         spec = group.spec
-        if spec.kind == "sliding_window" and getattr(spec, "kv_quant_mode", "") == "INT4_PER_TOKEN_HEAD":
+        if not spec.packs_int4 and spec.kv_quant_mode == "INT4_PER_TOKEN_HEAD":
             path = (*GROUPS, group.kv_cache_group_id, "kv_cache_spec")
             return Fault(path, "the page size of a sliding window ignores the packing of int4_per_token_head")
     return None

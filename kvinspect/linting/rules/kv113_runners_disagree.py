@@ -10,7 +10,6 @@ from kvinspect.document.problem import Path
 from kvinspect.document.refusal import Refusal
 from kvinspect.engine.across_layers import asked_for
 from kvinspect.engine.align import REFUSED
-from kvinspect.engine.encoder_only import KIND
 from kvinspect.engine.per_tensor import reshaper
 from kvinspect.engine.wording.soundness import collision
 from kvinspect.linting.rule import WARNING, Found, Rule
@@ -58,13 +57,13 @@ def _alike(subject: DocumentSubject) -> bool:
     return len(sizes) == len(subject.cache.groups) and all(
         _plain(group.spec) and shaper.block_dim_or_none(group) == 0
         for group in subject.attention
-        if isinstance(group.spec, AttentionSpec)
+        if group.spec.is_attention
     )
 
 
 def _plain(spec: AttentionSpec) -> bool:
     """Blocks of whole tokens, and one cache dtype for both runners."""
-    sets_dtype = spec.cache_dtype_str is not None or spec.kind in ("tq_full_attention", KIND)
+    sets_dtype = spec.cache_dtype_str is not None or spec.quantised_without_mode or not spec.managed
     return spec.compress_ratio == 1 and not sets_dtype
 
 

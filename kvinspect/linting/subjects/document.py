@@ -16,7 +16,6 @@ from kvinspect.engine.groups import AttentionGroup
 from kvinspect.engine.stages import Soundness
 from kvinspect.question.question import Question
 from kvinspect.releases.release import Release
-from kvinspect.specs.attention import AttentionSpec
 
 
 @lru_cache(maxsize=4096)
@@ -111,7 +110,7 @@ class DocumentSubject:
         connected = model.kv_transfer_config.kv_connector is not None
         for group in (group for members in self.split for group in members):
             entry = self.release.catalogue["backends"].get(group.backend.name)
-            if entry is not None and not entry.get("is_ssm") and isinstance(group.spec, AttentionSpec):
+            if entry is not None and not entry.get("is_ssm") and group.spec.is_attention:
                 sparse = bool(entry.get("is_sparse"))
                 ask = Ask.of(group.spec, model.cache_dtype, use_sparse=sparse, use_kv_connector=connected)
                 found.append((group, _misfits(self.release, group.backend.name, ask, tuple(facts.items()))))
