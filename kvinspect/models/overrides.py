@@ -73,7 +73,7 @@ OVERRIDES: Mapping[str, Override] = {
     **dict.fromkeys(("NemotronHForCausalLM", "NemotronHPuzzleForCausalLM", "NemotronH_Nano_VL_V2"), nemotron_h),
     **dict.fromkeys(
         ("Qwen3_5ForCausalLM", "Qwen3_5MoeForCausalLM", "Qwen3_5ForConditionalGeneration", "ColQwen3_5",
-         "Qwen3_5MoeForConditionalGeneration"),
+         "Qwen3_5MoeForConditionalGeneration", "D3ForSequenceClassification"),
         qwen3_5,
     ),
 }  # fmt: skip

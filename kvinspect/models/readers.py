@@ -174,6 +174,16 @@ class Readers(ABC):
         """A list of counts, empty where none is given. Raises DocumentError where it is shorter than `length`."""
         return self._list(name, length, _number(least, most))
 
+    def lists(self, name: str, length: int, least: int = 0) -> Sequence[Sequence[int]]:
+        """A list of `length` lists of whole numbers or more, none of them empty."""
+        rows = self._list(name, length, LIST)
+        found = [[number for value in row if (number := whole(value)) is not None and number >= least] for row in rows]
+        wrong = next((i for i, row in enumerate(rows) if not row or len(found[i]) < len(row)), None)
+        if wrong is not None or not rows:
+            expected = f"a list of lists of whole numbers from {least} on"
+            self.fail(name, expected, rows[wrong] if wrong is not None else None, index=wrong)
+        return found
+
     def maybe_counts(
         self, name: str, length: int | None = None, least: int = 0, most: int = MAX_INT
     ) -> Sequence[int | None]:
@@ -231,7 +241,7 @@ class Entry(NamedTuple):
 
     single: str
     plural: str
-    type: type | None = None
+    type: type | tuple[type, ...] | None = None
     least: int = 0
     most: int = 0
     nulls: bool = False
@@ -246,6 +256,7 @@ class Entry(NamedTuple):
 
 WORD = Entry("a word", "words", str)
 MAPPING = Entry("a mapping", "mappings", Mapping)
+LIST = Entry("a list", "lists", (list, tuple))
 
 
 def _number(least: int, most: int, nulls: bool = False) -> Entry:

@@ -9,6 +9,7 @@ from kvinspect.backends.conditions import choose
 from kvinspect.backends.deployment_facts import DeploymentFacts
 from kvinspect.document.numbers import counted
 from kvinspect.models.arguments import EngineArguments
+from kvinspect.models.causality import declared_causal
 from kvinspect.models.config import Model
 from kvinspect.models.registry import Architecture
 from kvinspect.models.resolve import (
@@ -162,11 +163,13 @@ def _is_hybrid(model: Model, architecture: Architecture) -> bool:
     return "layer_types" not in model.config or any(kind != "attention" for kind in kinds)
 
 
-def attention_type(model: Model, architecture: Architecture, hybrid: bool) -> str:
+def attention_type(model: Model, architecture: Architecture, hybrid: bool, rules: ModelRules) -> str:
     """`ModelConfig.attn_type`: decoder, encoder_only, encoder_decoder, hybrid or attention_free."""
     config = model.config
     if architecture.runner == "pooling":
-        one_way = architecture.pooling_type != "CLS" and config.flag("is_causal", True)
+        declared = declared_causal(config, architecture.registered, rules.colqwen_declares)
+        causal = config.flag("is_causal", True) if declared is None else declared
+        one_way = architecture.pooling_type != "CLS" and causal
         return architecture.attn_type if one_way else "encoder_only"
     if hybrid:
         return "hybrid"
@@ -180,7 +183,7 @@ def _caching(
     model: Model, architecture: Architecture, arguments: EngineArguments, hybrid: bool, rule: ModelRules
 ) -> tuple[bool, bool]:
     """(prefix caching, chunked prefill), by default where the model can; hybrids by the release's rule."""
-    kind = attention_type(model, architecture, hybrid)
+    kind = attention_type(model, architecture, hybrid, rule)
     if architecture.runner == "pooling":
         able = kind == "decoder" and architecture.pooling_type not in ("MEAN", "CLS")
         prefix, chunked = able, able

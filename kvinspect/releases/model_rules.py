@@ -71,6 +71,8 @@ class ModelRules(NamedTuple):
     """Whether a window's block is as long as the page of the other layers allows, not the shortest."""
     cohere_window_counts_itself: bool = False
     """Whether a window of Cohere's has its own token beside those that the configuration counts."""
+    colqwen_declares: bool = True
+    """Whether ColQwen 3.5 says which way it attends; else it attends both ways, but for a nested language model."""
     text_alone_is_causal: bool = True
     """Whether a model that is served without images attends one way, though its images would attend both."""
     drafts_overlap: tuple[str, ...] = (

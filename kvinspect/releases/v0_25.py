@@ -110,6 +110,7 @@ RELEASE = Release(
         drafts_with_a_backend=("dflash", "dspark"),
         drafts_are_causal_by=("dflash_config",),
         text_alone_is_causal=False,
+        colqwen_declares=False,
         latent_alignment=1,
         latent_is_quantised=False,
         turboquant_has_a_spec=True,

@@ -26,6 +26,7 @@ RELEASE = _BEFORE.but(
         ranks_offload_together=True,
         latent_alignment=128,
         text_alone_is_causal=True,
+        colqwen_declares=True,
         kimi_latent="",
         kimi_counts_ahead=True,
         window_knows_packing=True,

@@ -49,7 +49,9 @@ def built(document):
     stage = ["configuration"]
     try:
         with tempfile.TemporaryDirectory() as folder:
-            (pathlib.Path(folder) / "config.json").write_text(json.dumps(document["config"]), encoding="utf-8")
+            files = {"config.json": json.dumps(document["config"]), **document.get("files", {})}
+            for name, text in files.items():
+                (pathlib.Path(folder) / name).write_text(text, encoding="utf-8")
             return specs(document, folder, stage)
     except BaseException as error:
         if is_ours(error) or (stage[0] == "model" and not isinstance(error, REFUSALS)):

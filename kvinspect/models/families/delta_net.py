@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from kvinspect.models.causality import declared_causal
 from kvinspect.models.layers import Attention, Layer
 from kvinspect.models.scope import Scope
 from kvinspect.models.states import Delta, States
@@ -18,7 +19,8 @@ TEXT = (
 SEEING = (
     "Qwen3_5ForConditionalGeneration", "Qwen3_5MoeForConditionalGeneration", "InternS2PreviewForConditionalGeneration",
     "MiniCPMV4_6ForConditionalGeneration", "MiniCPMV4_7ForConditionalGeneration", "MiniCPMOcrForConditionalGeneration",
-    "ColQwen3_5Model", "Qwen4ExpForConditionalGeneration",
+    "ColQwen3_5Model", "Qwen4ExpForConditionalGeneration", "InternS2MobiusForConditionalGeneration",
+    "ClefFlashForJointSchema", "D3ForSequenceClassification",
 )  # fmt: skip
 QWEN4 = ("Qwen4ExpForCausalLM", "Qwen4ExpForConditionalGeneration")
 ARCHITECTURES = (*TEXT, *SEEING)
@@ -32,13 +34,25 @@ def layers(scope: Scope) -> Iterator[Layer]:
     if "indexer_n_heads" in text and scope.cls in QWEN4:
         text.refuse("indexer_n_heads", "kvinspect does not know the caches of this model's sparse attention")
     kinds, may = _kinds(scope), scope.cls != "OlmoHybridForCausalLM"
+    attn_type = "decoder" if _is_causal(scope) else "encoder_only"
     for i, kind in enumerate(kinds[: text.layers]):
         if kind == "linear_attention":
             yield states.delta(f"{stack}.{i}.linear_attn", i, _sizes(scope), may_checkpoint=may)
         elif kind == "full_attention":
-            yield Attention(scope.named(f"{stack}.{i}.self_attn.attn"), i, text.heads, text.kv_heads, size)
+            name = scope.named(f"{stack}.{i}.self_attn.attn")
+            yield Attention(name, i, text.heads, text.kv_heads, size, attn_type=attn_type)
         else:
             text.fail("layer_types", "linear_attention or full_attention for each layer", kind)
+
+
+def _is_causal(scope: Scope) -> bool:
+    """Whether full attention looks one way; OLMo Hybrid's always does."""
+    registered = scope.setting.architecture.registered
+    declared = declared_causal(scope.config, registered, scope.rules.colqwen_declares)
+    reaches_text = scope.rules.colqwen_declares or scope.text is scope.config
+    if declared is not None and reaches_text:
+        return declared
+    return scope.cls == "OlmoHybridForCausalLM" or scope.text.flag("is_causal", True)
 
 
 def _kinds(scope: Scope) -> Sequence[str]:

@@ -25,7 +25,7 @@ ARCHITECTURES: dict[str, Dense] = {
         ("Ernie4_5_MoeForCausalLM", "Glm4ForCausalLM", "Glm4MoeForCausalLM", "GraniteForCausalLM",
          "MiniMaxM2ForCausalLM",
          "MixtralForCausalLM", "NemotronForCausalLM", "SolarForCausalLM", "HYV3ForCausalLM", "HyperCLOVAXForCausalLM",
-         "GemmaForCausalLM", "PhiMoEForCausalLM"),
+         "GemmaForCausalLM", "PhiMoEForCausalLM", "K2HorizonForCausalLM"),
         _LLAMA_LIKE,
     ),
     **dict.fromkeys(

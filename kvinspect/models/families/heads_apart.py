@@ -12,6 +12,7 @@ from kvinspect.models.scope import Scope, by_layer_type
 ARCHITECTURES = (
     "HunYuanDenseV1ForCausalLM", "HunYuanMoEV1ForCausalLM", "Step1ForCausalLM",
     "Step3TextForCausalLM", "DeciLMForCausalLM", "LagunaForCausalLM", "ExaoneMoeForCausalLM", "Step3p5ForCausalLM",
+    "DomynEdgeForCausalLM", "Cosmos3EdgeForConditionalGeneration",
 )  # fmt: skip
 
 
@@ -126,7 +127,30 @@ def _own(part: Fields | None, key: str) -> int | None:
     return None if part is None else part.maybe_count(key, least=0)
 
 
+def _domyn_edge(scope: Scope) -> Iterator[Layer]:
+    """Each layer says how long its heads are and how many keys before its own it sees."""
+    text = scope.text
+    windows = text.lists("window_sizes", text.layers, least=-1)
+    for layer in scope.decoder(attention="attention.attn"):
+        i = layer.number or 0
+        own = text.mapping("per_layer_config").mapping(str(i))
+        behind = windows[i][0]
+        yield layer._replace(
+            head_size=own.maybe_count("head_dim") or layer.head_size,
+            sliding_window=behind + 1 if behind > 0 else None,
+        )
+
+
+def _cosmos3_edge(scope: Scope) -> Iterator[Layer]:
+    """Feed-forward layers count as layers of their own, between those that attend."""
+    for layer in scope.decoder("language_model.model.layers", "mixer.attn"):
+        i = layer.number or 0
+        yield layer._replace(name=scope.named(f"language_model.model.layers.{2 * i}.mixer.attn"))
+
+
 _RULES = {
+    "DomynEdgeForCausalLM": _domyn_edge,
+    "Cosmos3EdgeForConditionalGeneration": _cosmos3_edge,
     "HunYuanDenseV1ForCausalLM": _hunyuan,
     "HunYuanMoEV1ForCausalLM": _hunyuan,
     "Step1ForCausalLM": _step1,

@@ -15,15 +15,19 @@ COHERE = ("CohereForCausalLM", "Cohere2MoeForCausalLM")
 ARCHITECTURES = (
     *SHARED_OUT, "Cohere2MoeForCausalLM", "Exaone4ForCausalLM", "Gemma2ForCausalLM", "Gemma3ForCausalLM", "Gemma3Model",
     "AfmoeForCausalLM", "MellumForCausalLM", "Rnj1ForCausalLM", "MuseGlimmerForCausalLM", "BeamForCausalLM",
-    "FlintForCausalLM",
+    "FlintForCausalLM", "CohereCompassForConditionalGeneration", "MuseSparkForConditionalGeneration",
 )  # fmt: skip
+
+_STACKS = dict.fromkeys(
+    ("CohereCompassForConditionalGeneration", "MuseSparkForConditionalGeneration"), "language_model.model.layers"
+)
 
 
 def layers(scope: Scope) -> Iterator[Layer]:
     """Layers called `sliding_attention` have the model's window, the others none."""
     itself = scope.cls in COHERE and scope.rules.cohere_window_counts_itself
     size = scope.text.shared_out() if scope.cls in SHARED_OUT else scope.text.head_dim
-    stack = "model.layers" if scope.cls != "Gemma3Model" else scope.bare("layers")
+    stack = _STACKS.get(scope.cls, "model.layers") if scope.cls != "Gemma3Model" else scope.bare("layers")
     encodes = scope.cls == "Gemma3Model" and scope.text.flag("use_bidirectional_attention")
     for layer in scope.decoder(stack, head_size=size, window=by_layer_type):
         window = layer.sliding_window + 1 if itself and layer.sliding_window else layer.sliding_window

@@ -55,6 +55,7 @@ ARCHITECTURES: dict[str, Wrapper] = {
         _QWEN3,
     ),
     "Qwen3VLMoeForConditionalGeneration": Wrapper(architecture="Qwen3MoeForCausalLM"),
+    "ClefOmniForJointSchema": Wrapper(architecture="Qwen3MoeForCausalLM"),
     "Qwen3OmniMoeThinkerForConditionalGeneration": Wrapper(architecture="Qwen3MoeForCausalLM"),
     "GlmAsrForConditionalGeneration": _LLAMA,
     "KananaVForConditionalGeneration": Wrapper("model", "LlamaForCausalLM"),
