@@ -12,7 +12,7 @@ from kvinspect.models.config import Model, load_model
 from kvinspect.models.memory import Memory
 from kvinspect.planning.request_load import RequestShape
 from kvinspect.question.change import Change, WouldFit
-from kvinspect.question.would_fit import Asked, for_memory
+from kvinspect.question.would_fit import Asked
 from kvinspect.question.would_fit import would_fit as changes_that_fit
 
 
@@ -42,6 +42,6 @@ def would_fit(
         return plan_model(about, memory(about, arguments), engine_args=arguments, requests=requests, **device)
 
     found = again(Change(""))
-    if not for_memory(found):
+    if not found.lacks_memory:
         return ()
     return changes_that_fit(Asked(found, engine_args or {}, again, model=loaded.name))

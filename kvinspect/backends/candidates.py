@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from kvinspect.backends.conditions import Facts, choose
 from kvinspect.backends.deployment_facts import UNQUANTIZED, DeploymentFacts
+from kvinspect.backends.head_sizes import in_words, takes_head_size
 from kvinspect.specs.attention import AttentionSpec
 
 SELECTED_BY = ("use_mla", "use_sparse", "use_non_causal", "use_mm_prefix", "use_kv_connector", "head_size")
@@ -80,8 +81,8 @@ def misfits_of(entry: Mapping[str, Any], ask: Ask, facts: Facts) -> Iterator[Mis
 
     declared, accepted = answer("supported_head_sizes"), answer("head_sizes_accepted")
     rule = answer("head_size_rule")
-    if not _takes_head_size(rule, ask.head_size, declared, accepted):
-        yield Misfit("head size", f"head size {ask.head_size}", f"supported: {_head_sizes(rule, declared or accepted)}")
+    if not takes_head_size(rule, ask.head_size, declared, accepted):
+        yield Misfit("head size", f"head size {ask.head_size}", f"supported: {in_words(rule, declared or accepted)}")
     if ask.dtype not in answer("supported_dtypes"):
         yield Misfit("dtype", f"dtype {ask.dtype}", f"supported: {', '.join(answer('supported_dtypes'))}")
     if ask.cache_dtype not in answer("supported_kv_cache_dtypes"):
@@ -93,32 +94,6 @@ def misfits_of(entry: Mapping[str, Any], ask: Ask, facts: Facts) -> Iterator[Mis
         )
     yield from _attention_misfits(ask, answer)
     yield from _platform_misfits(answer("platform"), facts, answer("capabilities_accepted"))
-
-
-OBSERVED_HEAD_SIZES = (16, 32, 64, 72, 80, 96, 100, 112, 128, 160, 192, 224, 256, 288, 320, 512, 576, 1024)
-"""The head sizes that backends without a list of their own were asked about; of others nothing is known."""
-
-
-HeadSizeRule = Mapping[str, int] | None
-"""What a backend's `supports_head_size` takes where that is a rule: `multiple_of` up to `most`, or `least` and more."""
-
-
-def _takes_head_size(rule: HeadSizeRule, size: int, declared: list[int], accepted: list[int]) -> bool:
-    if rule:
-        most = rule.get("most", size)
-        return size % rule.get("multiple_of", 1) == 0 and rule.get("least", 0) <= size <= most
-    if declared:
-        return size in declared or size in accepted
-    return size in accepted or size not in OBSERVED_HEAD_SIZES
-
-
-def _head_sizes(rule: HeadSizeRule, known: list[int]) -> str:
-    """The head sizes of a backend, in words."""
-    if not rule:
-        return ", ".join(map(str, known))
-    return (
-        f"{rule['least']} and larger" if "least" in rule else f"multiples of {rule['multiple_of']} up to {rule['most']}"
-    )
 
 
 _OTHERS = "use another backend for these layers"

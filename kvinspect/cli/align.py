@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 from kvinspect.cli import options
-from kvinspect.cli.exits import CLEAN, FINDINGS, bad_call, worst
+from kvinspect.cli.exits import CLEAN, FINDINGS, bad_call
 from kvinspect.cli.files import answers_of, several
 from kvinspect.cli.model_words import ModelOptions
 from kvinspect.cli.output import Color, Format, Report
@@ -81,7 +81,7 @@ def align(
     shown = answers if layer is None else [answer.only(layer) for answer in answers]
     if layer is not None and answers and not any(answer.layers for answer in shown):
         raise bad_call(f"no layer matches {layer!r}", "--layer")
-    code = worst([*codes, *(CLEAN if answer.clean else FINDINGS for answer in answers)])
+    code = max([*codes, *(CLEAN if answer.clean else FINDINGS for answer in answers)], default=CLEAN)
     if output or not quiet:
         view = View(all_layers, explain)
         Report(shown, lambda answer: page(answer, view), many).emit(how, output, color)

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from kvinspect.cli.exits import CLEAN, FINDINGS, bad_call, worst
+from kvinspect.cli.exits import CLEAN, FINDINGS, bad_call
 from kvinspect.cli.files import answers_of, several
 from kvinspect.cli.model_words import ModelOptions
 from kvinspect.cli.options import (
@@ -93,7 +93,7 @@ def cg_support(
             options.of_documents(lambda found, engine: api.cg_support_matrix(found, engine=engine)),
         )
         Report(tables, report.matrix_page, several(words)).emit(how, output, color)
-        raise typer.Exit(worst(codes))
+        raise typer.Exit(max(codes, default=CLEAN))
     of_document, of_model = (
         options.of_documents(lambda found, engine: api.cg_support(found, engine=engine)),
         options.of_models(api.of_model),
@@ -102,7 +102,7 @@ def cg_support(
     if output or not quiet:
         Report(answers, lambda answer: report.page(answer, all_layers), several(words)).emit(how, output, color)
     fine = [answer.clean and (answer.as_requested or not strict) for answer in answers]
-    raise typer.Exit(worst([*codes, *(CLEAN if good else FINDINGS for good in fine)]))
+    raise typer.Exit(max([*codes, *(CLEAN if good else FINDINGS for good in fine)], default=CLEAN))
 
 
 def _reference(engine: str | None, backend: str | None, platform: str, matrix: bool) -> Report:

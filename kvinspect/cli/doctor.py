@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from kvinspect.cli.exits import CLEAN, FINDINGS, INPUT, bad_call, print_problems, worst
+from kvinspect.cli.exits import CLEAN, FINDINGS, INPUT, bad_call, print_problems
 from kvinspect.cli.files import answers_of, several
 from kvinspect.cli.options import Coloured, Debug, Engine, Output, Wide
 from kvinspect.cli.output import Color, Format, Report, by_ending
@@ -61,7 +61,7 @@ def doctor(
         return
     answers, codes = answers_of(files, "kv_cache_config", lambda document: api(document, engine=engine))
     Report(answers, page, several(files)).emit(how, output, color)
-    raise typer.Exit(worst([*codes, *(CLEAN if answer.clean else FINDINGS for answer in answers)]))
+    raise typer.Exit(max([*codes, *(CLEAN if answer.clean else FINDINGS for answer in answers)], default=CLEAN))
 
 
 def _by_place(output: str | None) -> Format:
@@ -85,4 +85,4 @@ def _beside(files: list[str], how: Format, output: str | None, color: Color) -> 
             print_problems(error.errors)
             codes.append(INPUT)
     Report(answers, page, several(files)).emit(how, output, color)
-    raise typer.Exit(worst([*codes, *(CLEAN if answer.clean else FINDINGS for answer in answers)]))
+    raise typer.Exit(max([*codes, *(CLEAN if answer.clean else FINDINGS for answer in answers)], default=CLEAN))

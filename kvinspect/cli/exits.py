@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 CLEAN, FINDINGS, INPUT, DEVICE, INTERNAL, INTERRUPTED, PIPE = 0, 1, 2, 3, 70, 130, 141
 """0 nothing to report, 1 findings, 2 the input or the call is wrong or cannot be judged, 3 the device; 70 is our fault,
-130 an interrupt, 141 that nobody reads on."""
+130 an interrupt, 141 that nobody reads on. Of several files the highest counts."""
 
 SNIPPET = 160
 """Characters of a line that a snippet shows."""
@@ -23,11 +23,6 @@ SNIPPET = 160
 
 CallError: type[Exception] = typer.BadParameter.__mro__[2]
 """Every error of a call that Typer itself finds; each release of it keeps the class under another name."""
-
-
-def worst(codes: Iterable[int]) -> int:
-    """The exit code of several files."""
-    return max(codes, default=CLEAN)
 
 
 def say(text: str) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from kvinspect.cli.exits import CLEAN, FINDINGS, bad_call, worst
+from kvinspect.cli.exits import CLEAN, FINDINGS, bad_call
 from kvinspect.cli.files import answers_of, several
 from kvinspect.cli.options import Coloured, Debug, Engine, Output, Quiet, Wide
 from kvinspect.cli.output import Color, Format, Report, by_ending, write_drawing
@@ -58,7 +58,7 @@ def mm_prefix(
     if answers and (output or not quiet):
         report = Report(answers, page, several(files))
         _print(report, how or by_ending(output, ENDINGS, Shape.table), output, color)
-    raise typer.Exit(worst([*codes, *(CLEAN if answer.clean else FINDINGS for answer in answers)]))
+    raise typer.Exit(max([*codes, *(CLEAN if answer.clean else FINDINGS for answer in answers)], default=CLEAN))
 
 
 def _print(report: Report, how: Shape, output: str | None, color: Color) -> None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from kvinspect.models.memory import Memory
     from kvinspect.question.change import Change
     from kvinspect.question.command import ServeCommand
-    from kvinspect.question.memory import Budget
+    from kvinspect.question.memory import Budget, NoMemory
     from kvinspect.question.model import ModelPlan, ModelQuestion
 
 Answer = TypeVar("Answer")
@@ -181,11 +181,20 @@ class ModelCall:
         from kvinspect.question.model import ModelQuestion, Served
         from kvinspect.question.question import Rules
 
+        memory = self._memory_or_none()
         served = Served.of(self.model, self.arguments, lambda: Rules.of(self.given.engine), *self.device)
         served = served.within(self.variables)
-        try:
-            return ModelQuestion(served, self.memory(self.arguments))
-        except NoMemory:
+        if isinstance(memory, NoMemory):
             if self.given.needs_memory:
-                raise
-            return ModelQuestion(served, PLENTY)
+                raise memory
+            memory = PLENTY
+        return ModelQuestion(served, memory)
+
+    def _memory_or_none(self) -> Memory | NoMemory:
+        """The memory, or that nobody said how much, which is said behind what is wrong with the arguments."""
+        from kvinspect.question.memory import NoMemory
+
+        try:
+            return self.memory(self.arguments)
+        except NoMemory as nobody:
+            return nobody

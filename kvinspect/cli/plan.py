@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from kvinspect.planning.plan_answer import NotModelled, PlanAnswer
     from kvinspect.planning.request_load import RequestShape
     from kvinspect.planning.sweep import SweepAnswer
+    from kvinspect.question.change import Change
     from kvinspect.question.model import ModelPlan
 
 EXAMPLES = """\b
@@ -201,15 +202,14 @@ def _planned(call: ModelCall, show: _Show, shape: RequestShape | None) -> int:
 
 def _with_changes(found: ModelPlan, call: ModelCall, shape: RequestShape | None) -> ModelPlan:
     """The plan with the single changes that would fit, where it is refused or tight for want of memory."""
-    from kvinspect.question.change import Change
-    from kvinspect.question.would_fit import Asked, for_memory, would_fit
+    if not found.lacks_memory:
+        return found
+    from kvinspect.question.would_fit import Asked, would_fit
 
     def again(change: Change) -> ModelPlan:
         plan = call.again(change)
         return plan if shape is None else plan.with_requests(shape)
 
-    if not for_memory(found):
-        return found
     config, weights = call.command.found.config, call.budget.weights is not None
     name = config.name if config else ""
     with warnings.catch_warnings():

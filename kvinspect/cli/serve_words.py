@@ -7,6 +7,7 @@ from typing import Any
 
 from kvinspect.cli.command import Command
 from kvinspect.cli.exits import bad_call
+from kvinspect.commands.programs import COMMAND
 from kvinspect.document.limits import MAX_COMMAND_WORDS
 
 MARK = "--\x1f"
@@ -53,9 +54,7 @@ def _of_side(words: list[str], own: set[str]) -> list[str]:
     That is what begins like a short flag and not like one of `own`; in a pasted command every flag of a container, and
     `-q`, which is vLLM's there.
     """
-    from kvinspect.commands.launch import options_of_others
-
-    others = options_of_others(words)
+    others = _of_others(words)
     own_there = own - {"q"} if others else own
     found = []
     for i, word in enumerate(words):
@@ -64,6 +63,15 @@ def _of_side(words: list[str], own: set[str]) -> list[str]:
         )
         found.append(f"{MARK}{word}" if foreign else word)
     return found
+
+
+def _of_others(words: list[str]) -> range:
+    """Which words belong to a pasted command around vLLM's own; no word of an ordinary call begins one."""
+    if not any(map(COMMAND.match, words)):
+        return range(0)
+    from kvinspect.commands.launch import options_of_others
+
+    return options_of_others(words)
 
 
 def _is_foreign(word: str, own: set[str]) -> bool:

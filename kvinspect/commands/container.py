@@ -7,7 +7,8 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from kvinspect.commands.launch import Launch, name_of, pair
+from kvinspect.commands.launched import Launch
+from kvinspect.commands.programs import is_program, name_of, pair, starts_vllm
 from kvinspect.commands.shell_text import EXPANDED
 
 SWITCHES = frozenset((
@@ -46,14 +47,10 @@ def _options_at(words: Sequence[str]) -> int:
     return 3 if len(words) > 2 and words[1] == "container" else 2
 
 
-def in_container(
-    words: tuple[str, ...],
-    inside: Callable[[tuple[str, ...]], Launch],
-    is_program: Callable[[Sequence[str]], bool],
-) -> Launch:
+def in_container(words: tuple[str, ...], inside: Callable[[tuple[str, ...]], Launch]) -> Launch:
     """What a container starts: the image's own server, or the command that it is given. Raises ValueError."""
     run = _run(words)
-    told = _started(run, inside, is_program)
+    told = _started(run, inside)
     number, said = _gpus(run)
     notes = []
     release = _release(run.image)
@@ -99,25 +96,17 @@ def _options(left: deque[str]) -> Iterator[tuple[str, str]]:
             yield LONG_OF.get(letters[0], letters[0]), value
 
 
-def _started(
-    run: Run, inside: Callable[[tuple[str, ...]], Launch], is_program: Callable[[Sequence[str]], bool]
-) -> Launch:
+def _started(run: Run, inside: Callable[[tuple[str, ...]], Launch]) -> Launch:
     """What runs inside: an entry point that is given, a command, or the image's server with these words."""
     entry = run.last("entrypoint")
     words = ((entry,) if entry else ()) + run.command
     if entry is None and words[:1] == ("serve",):
         words = ("vllm", *words)
-    if words and (is_program(words) or (entry is None and not words[0].startswith("-") and _starts(words))):
+    if words and (is_program(words) or (entry is None and not words[0].startswith("-") and starts_vllm(words))):
         return inside(words)
     if entry:
         raise ValueError(f"--entrypoint {entry[:60]} starts nothing of vLLM's".replace(EXPANDED, ""))
     return Launch(words)
-
-
-def _starts(words: Sequence[str]) -> bool:
-    from kvinspect.commands.launch import starts_vllm
-
-    return starts_vllm(words)
 
 
 def _variables(run: Run) -> Mapping[str, str]:

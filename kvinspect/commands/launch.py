@@ -4,77 +4,29 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
+from kvinspect.commands.container import image_at, in_container
+from kvinspect.commands.launched import Launch
+from kvinspect.commands.programs import (
+    CONTAINERS,
+    PREFIXES,
+    SHELLS,
+    behind_prefixes,
+    is_assignment,
+    is_program,
+    is_start,
+    name_of,
+    pair,
+    starts_vllm,
+)
 from kvinspect.commands.shell_text import EXPANDED, Statement, statements
 
 MODULES = re.compile(r"vllm\.entrypoints\.(?:openai\.)?(?:api_server|rpc\.server)$|vllm\.entrypoints\.cli\.main$")
-CONTAINERS = ("docker", "podman", "nerdctl")
-SHELLS = ("bash", "sh", "zsh", "dash")
-PREFIXES: Mapping[str, int] = {
-    "sudo": 0, "env": 0, "exec": 0, "nohup": 0, "time": 0, "command": 0, "setsid": 0, "stdbuf": 0, "nice": 0, "srun": 0,
-    "numactl": 0, "timeout": 1, "taskset": 1, "$": 0, "%": 0, ">": 0, "uv": 1, "poetry": 1, "pipenv": 1,
-}  # fmt: skip
-"""Words that may stand before the program, with the number of words that each takes."""
-
-_ASSIGNED = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}=", re.ASCII)
-_PYTHON = re.compile(r"python(?:3(?:\.[0-9]{1,2})?)?$")
 _LOOKED_AT = 40
 """Words that are looked at for a program behind what may stand before it."""
 
 _DEEP = 4
 """Commands inside each other: a container, a shell in it, vllm in that."""
-
-
-class Launch(NamedTuple):
-    """The words behind `vllm serve`, and what the rest of the command says."""
-
-    words: tuple[str, ...]
-    env: Mapping[str, str] = {}
-    release: str | None = None
-    """That of a container's image."""
-    platform: str | None = None
-    gpus: int | None = None
-    """GPUs that the command lets vLLM see."""
-    gpus_said: str = ""
-    notes: tuple[str, ...] = ()
-    """What of the command is left out, in sentences."""
-
-    def noted(self, *notes: str) -> Launch:
-        """The same with further notes."""
-        return self._replace(notes=(*self.notes, *notes))
-
-
-def name_of(word: str) -> str:
-    """The program that a word names, without its folder."""
-    return word.rpartition("/")[2]
-
-
-def is_assignment(word: str) -> bool:
-    """Whether a word sets a variable, as a shell has it before a command."""
-    return _ASSIGNED.match(word) is not None
-
-
-def pair(word: str) -> tuple[str, str]:
-    """Name and value of a word that sets a variable."""
-    name, _, value = word.partition("=")
-    return name, value
-
-
-def starts_vllm(words: Sequence[str]) -> bool:
-    """Whether words begin with what starts vLLM, or may stand before it."""
-    rest = _behind_prefixes(words, {})
-    return bool(rest) and _is_program(rest)
-
-
-def _is_program(words: Sequence[str]) -> bool:
-    """Whether words begin with a program that serves, or that runs one which does."""
-    name, behind = name_of(words[0]), words[1:2]
-    if name == "vllm" or _PYTHON.match(name):
-        return len(words) > 1
-    return (
-        name in CONTAINERS and behind in (("run",), ["run"], ("create",), ["create"], ["container"], ("container",))
-    ) or (name in SHELLS and any(word.startswith("-") and word.endswith("c") for word in behind))
 
 
 def options_of_others(words: Sequence[str]) -> range:
@@ -83,16 +35,12 @@ def options_of_others(words: Sequence[str]) -> range:
     >>> options_of_others(["-f", "json", "docker", "run", "--gpus", "all", "vllm/vllm-openai", "--model", "m"])
     range(2, 7)
     """
-    start = next(
-        (i for i, word in enumerate(words) if _is_start(word) and starts_vllm(words[i : i + _LOOKED_AT])), None
-    )
+    start = next((i for i, word in enumerate(words) if is_start(word) and starts_vllm(words[i : i + _LOOKED_AT])), None)
     if start is None:
         return range(0)
     rest = words[start:]
-    at = next(i for i, word in enumerate(rest) if _is_start(word) and name_of(word) not in PREFIXES)
+    at = next(i for i, word in enumerate(rest) if is_start(word) and name_of(word) not in PREFIXES)
     if name_of(rest[at]) in CONTAINERS:
-        from kvinspect.commands.container import image_at
-
         return range(start, start + at + image_at(rest[at:]) + 1)
     return range(start, start + at + 1 + (rest[at + 1 : at + 2] == ["-m"]))
 
@@ -175,36 +123,12 @@ def _short(words: Sequence[str]) -> str:
     return f"`{text[:60]}{'…' if len(words) > 4 or len(text) > 60 else ''}`"
 
 
-def _behind_prefixes(words: Sequence[str], env: dict[str, str]) -> tuple[str, ...]:
-    """The words from the program on; the variables before it are put in `env`."""
-    rest = list(words)
-    while rest:
-        if is_assignment(rest[0]):
-            env.update([pair(rest.pop(0))])
-            continue
-        if name_of(rest[0]) not in PREFIXES:
-            break
-        takes = PREFIXES[name_of(rest.pop(0))]
-        while rest and rest[0].startswith("-"):
-            rest.pop(0)
-        del rest[:takes]
-        while len(rest) > 1 and not is_assignment(rest[0]) and not _is_start(rest[0]):
-            rest.pop(0)
-    return tuple(rest)
-
-
-def _is_start(word: str) -> bool:
-    """Whether a word may begin a program, or stand before one."""
-    name = name_of(word)
-    return name == "vllm" or name in (*CONTAINERS, *SHELLS, *PREFIXES) or _PYTHON.match(name) is not None
-
-
 def _launch(words: tuple[str, ...], deep: int, exported: Mapping[str, str] = {}) -> Launch:
     if deep > _DEEP:
         raise ValueError(f"at most {_DEEP} commands inside each other are followed")
     env = dict(exported)
-    rest = _behind_prefixes(words, env) or words
-    if rest and _is_program(rest):
+    rest = behind_prefixes(words, env) or words
+    if rest and is_program(rest):
         told = _of_program(rest, deep)
         around = {} if name_of(rest[0]) in CONTAINERS else env
         return _seen({**around, **told.env}, told)
@@ -226,9 +150,7 @@ def _of_program(words: tuple[str, ...], deep: int) -> Launch:
             raise ValueError(f"{name} {words[at]} lacks its command")
         return _of_statements(statements(words[at + 1].replace(EXPANDED, "")), deep + 1)
     if name in CONTAINERS:
-        from kvinspect.commands.container import in_container
-
-        return in_container(words, lambda inner: _launch(inner, deep + 1), _is_program)
+        return in_container(words, lambda inner: _launch(inner, deep + 1))
     return _of_python(words)
 
 

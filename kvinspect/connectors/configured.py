@@ -19,6 +19,9 @@ SIMPLE = "SimpleCPUOffloadConnector"
 OF_BACKEND = {"native": NATIVE, "lmcache": "LMCacheMPConnector"}
 """`--kv-offloading-backend` → the connector."""
 
+ARGUMENTS = frozenset(("kv_transfer_config", "kv-transfer-config", "kv_offloading_size", "kv-offloading-size"))
+"""The arguments that name a connector; without one of them there is none."""
+
 SOURCE = "<engine arguments>"
 
 

@@ -29,9 +29,9 @@ class Offloaded(NamedTuple):
         return self._asdict()
 
 
-def check_hashes(transfer: Transfer | None, group_sizes: Sequence[int], hash_size: int) -> None:
+def check_hashes(transfer: Transfer, group_sizes: Sequence[int], hash_size: int) -> None:
     """Raises Refused where a group's blocks are no multiple of the block that prefixes are hashed by."""
-    if transfer is None or all(one.name != NATIVE for one in transfer.ends):
+    if all(one.name != NATIVE for one in transfer.ends):
         return
     for size in group_sizes:
         if size % hash_size:
@@ -42,14 +42,14 @@ def check_hashes(transfer: Transfer | None, group_sizes: Sequence[int], hash_siz
 
 
 def offloaded(
-    transfer: Transfer | None, group_sizes: Sequence[int], bytes_per_block: int, ranks: int, rounds: bool
+    transfer: Transfer, group_sizes: Sequence[int], bytes_per_block: int, ranks: int, rounds: bool
 ) -> Offloaded | None:
     """What an offloading connector holds, None for others.
 
     `rounds`: whether the ranks share one region, in which a chunk takes whole pages. Raises DocumentError for chunks
     that the cache's blocks do not make.
     """
-    ends = [one for one in transfer.ends if one.name in (NATIVE, SIMPLE)] if transfer else []
+    ends = [one for one in transfer.ends if one.name in (NATIVE, SIMPLE)]
     if not ends or not bytes_per_block:
         return None
     name, extra = ends[0].name, ends[0].extra

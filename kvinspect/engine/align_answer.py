@@ -10,7 +10,7 @@ from kvinspect.document.numbers import counted
 from kvinspect.document.refusal import Refusal
 from kvinspect.engine.captured_comparison import CapturedComparison
 from kvinspect.engine.conflict import Conflict
-from kvinspect.engine.reason import Reason, RuleSource
+from kvinspect.engine.reason import Reason, RuleSource, TakenRule
 from kvinspect.engine.reshape import Allocation, LayerView, Part
 
 SCHEMA_VERSION = 1
@@ -229,8 +229,13 @@ class AlignAnswer(NamedTuple):
     """What a running engine made of it, where the document was captured from one."""
     placed: tuple[Tensor, ...] = ()
     """Where the engine stops behind the placement: the tensors that it had placed."""
-    rules: tuple[RuleSource, ...] = ()
-    """The rules that took part, with the vLLM functions that they stand for."""
+    taken: tuple[TakenRule, ...] = ()
+    """The rules that took part."""
+
+    @property
+    def rules(self) -> tuple[RuleSource, ...]:
+        """The vLLM functions that the rules stand for, which only JSON and `--explain` tell."""
+        return tuple(source for one in self.taken for source in one.sources(self.setting.release))
 
     @property
     def allocations(self) -> dict[int, int]:

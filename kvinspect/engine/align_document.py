@@ -12,7 +12,7 @@ from kvinspect.engine.release import EngineRelease
 from kvinspect.engine.stages import Built, Soundness
 from kvinspect.engine.start_up_steps import stage
 from kvinspect.engine.wording import steps
-from kvinspect.engine.wording.sources import rule_sources
+from kvinspect.engine.wording.sources import rules_taken
 
 
 def align_document(document: Document, release: EngineRelease, setting: AnswerHeader) -> AlignAnswer:
@@ -41,8 +41,8 @@ def _answer(cache: Stages, built: Built, soundness: Soundness, setting: AnswerHe
         )
     why = f"{setting.model_runner}: {setting.model_runner_why}"
     reasons = (Reason("model runner", why, "use_v2_model_runner"), *steps.reasons(cache.given, built))
-    rules = rule_sources(cache.given, built, cache.views)
-    return AlignAnswer(setting, layers, soundness.tensors, built.kernel_blocks, soundness.refusal, reasons, rules=rules)
+    taken = rules_taken(cache.given, built, cache.views)
+    return AlignAnswer(setting, layers, soundness.tensors, built.kernel_blocks, soundness.refusal, reasons, taken=taken)
 
 
 def _layer(cache: Stages, soundness: Soundness, group: KVCacheGroup, layer: str) -> LayerAnswer:

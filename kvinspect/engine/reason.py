@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
+
+from kvinspect.provenance import sources_of
 
 
 class Reason(NamedTuple):
@@ -11,6 +14,20 @@ class Reason(NamedTuple):
     step: str
     text: str
     rule: str
+
+
+class TakenRule(NamedTuple):
+    """A rule that took part in a step: its function, which says what it stands for (`@vllm`)."""
+
+    step: str
+    rule: Callable[..., Any]
+
+    def sources(self, release: str) -> Iterator[RuleSource]:
+        """Return the vLLM functions that the rule stands for in a release; none where it declares nothing."""
+        name = f"{self.rule.__module__}.{self.rule.__qualname__}".removeprefix("kvinspect.")
+        for source in sources_of(self.rule):
+            if source.covers(release):
+                yield RuleSource(self.step, name, source.functions, source.releases)
 
 
 class RuleSource(NamedTuple):

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from kvinspect.backends.backend import Backend
 from kvinspect.backends.deployment_facts import DeploymentFacts
 from kvinspect.document.document import Document, Tensor
+from kvinspect.document.frozen import Frozen
 from kvinspect.engine import blocks_first, placement, reshape
 from kvinspect.engine.groups import KVCacheGroup
 from kvinspect.engine.layout.layouts import Layout
@@ -54,6 +55,8 @@ class EngineRelease:
     reasons: Callable[[Given, Built], tuple[Reason, ...]]
     encoder_only_last: bool = False
     """Encoder-only layers never reach the planner: the runner puts them into a last group without a cache."""
+    catalogue: Mapping[str, Any] = field(default=Frozen(), repr=False)
+    """What its backends and specs answer, as `releases/lookup.py` has read it."""
     model_step: blocks_first.ModelStep | None = None
     """The layout step where it is one for the whole model, in place of the alignment of each allocation."""
 
@@ -66,11 +69,6 @@ class EngineRelease:
     def key(self) -> str:
         """The version, and `+installed` where the classes of the installed vLLM answer."""
         return self.version + (catalogue.INSTALLED if self.from_installed else "")
-
-    @property
-    def catalogue(self) -> Mapping[str, Any]:
-        """What its backends and specs answer. Raises NotAsked where an installed vLLM cannot be asked."""
-        return catalogue.read(self.key)
 
     @property
     def unpadded(self) -> UnpaddedPage:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from kvinspect.commands.launch import Launch
+from kvinspect.commands.launched import Launch
 from kvinspect.document.finding import Finding
 from kvinspect.document.problem import DocumentError, Problem
 from kvinspect.linting.lint_file import FileResult, failed, of_flags, of_model, result_of, unset, verdict_of

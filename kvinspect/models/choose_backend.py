@@ -10,7 +10,6 @@ from kvinspect.backends.candidates import Ask, Misfit, candidates, misfits_of
 from kvinspect.backends.conditions import Facts
 from kvinspect.document.problem import nearest
 from kvinspect.document.refusal import Unknown
-from kvinspect.models.flash_attention import flash_attention_version
 from kvinspect.models.inner_backends import INNER
 from kvinspect.models.layers import Attention, Latent
 from kvinspect.models.resolve import refusal, stopped
@@ -39,6 +38,7 @@ class Chooser:
         self.setting = setting
         self.entries: Mapping[str, Any] = {**INNER, **setting.release.catalogue["backends"]}
         self.facts: Facts = setting.deployment.facts()
+        self.flash_attention = setting.flash_attention
         self._chosen: dict[Any, SelectedBackend] = {}
         self._backends: dict[str, Backend] = {}
 
@@ -65,12 +65,10 @@ class Chooser:
 
     def _fixed_sizes(self, name: str) -> tuple[int | str, ...] | None:
         """Kernel blocks of FlashAttention where the model's heads fix them, None elsewhere."""
-        size, setting = self.setting.rules.block_of_large_fp8_heads, self.setting
-        large = setting.shape.head_size == 512 and setting.cache_dtype in ("fp8", "fp8_e4m3")
-        if size is None or not large or "flash_attention" not in self.entries[name]:
+        if "flash_attention" not in self.entries[name]:
             return None
-        fixed = self.facts["capability_family"] == 9 and flash_attention_version(setting, 512) == 4
-        return (size,) if fixed else None
+        size = self.flash_attention.fixed_block(self.setting.shape.head_size, self.setting.cache_dtype)
+        return None if size is None else (size,)
 
     def choose(self, layer: Attention | Latent, cache_dtype: str) -> SelectedBackend:
         """The backend of a layer with a cache dtype. Raises DocumentError where none takes it, or not the user's."""
@@ -158,10 +156,10 @@ class Chooser:
         entry = self.entries[name]
         served = entry.get("flash_attention") if self.setting.platform == "cuda" else None
         if served == "all":
-            yield from self._flash_attention(ask)
+            yield from self.flash_attention.misfits(ask)
         if served == "causal":
-            version = flash_attention_version(self.setting, ask.head_size)
-            if version not in self.setting.rules.prefix_by_flash_attention:
+            version = self.flash_attention.version(ask.head_size)
+            if version not in self.flash_attention.rules.shares_prefix:
                 yield Misfit("attention", f"FlashAttention {version}", "")
         sizes = entry.get("qk_nope_head_dims")
         if sizes and extra.get("qk_nope_head_dim", 1) not in sizes:
@@ -171,19 +169,6 @@ class Chooser:
         parallel = self.setting.arguments.decode_context_parallel_size > 1
         if parallel and entry.get("takes_decode_context_parallelism") is False:
             yield Misfit("attention", "decode context parallelism", "")
-
-    def _flash_attention(self, ask: Ask) -> Iterator[Misfit]:
-        rules = self.setting.rules
-        version = flash_attention_version(self.setting, ask.head_size)
-        quantising = version if rules.version_by_head else flash_attention_version(self.setting, 0)
-        known = rules.quantised_by_flash_attention
-        quantised = ask.cache_dtype.startswith(("fp8", "int", "nvfp4", "turboquant"))
-        here = (quantising, self.facts["capability_family"])
-        large = rules.block_of_large_fp8_heads is not None and ask.head_size == 512 and here == (4, 9)
-        if quantised and here not in known and not large:
-            yield Misfit("cache dtype", f"KV cache dtype {ask.cache_dtype} with FlashAttention {version}", "")
-        if ask.use_mm_prefix and version != 4:
-            yield Misfit("attention", f"bidirectional attention with FlashAttention {version}", "")
 
 
 def _numbers(capability: str) -> tuple[int, ...]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from kvinspect.backends.conditions import choose
+from kvinspect.backends.flash_attention import SUPPORTED
 from kvinspect.models.config import Model
-from kvinspect.models.flash_attention import SUPPORTED
 from kvinspect.models.resolve import refusal
 from kvinspect.models.setting import ModelSetting
 

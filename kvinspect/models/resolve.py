@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Sequence
 
 from kvinspect.document.numbers import counted
 from kvinspect.document.problem import DocumentError, Problem, nearest
@@ -142,9 +142,16 @@ def model_window(model: Model, arguments: EngineArguments, rules: ModelRules) ->
     text = model.text
     if arguments.disable_sliding_window:
         return None
-    if "layer_types" in text and not rules.model_window_counts(text.words("layer_types")):
+    if "layer_types" in text and not _is_of_all(text.words("layer_types"), rules):
         return None
     return window_of(text)
+
+
+def _is_of_all(kinds: Sequence[str], rules: ModelRules) -> bool:
+    """Whether the model's window is that of all layers, which are of these kinds."""
+    if rules.window_of_equal_layers:
+        return len(set(kinds)) <= 1
+    return all(kind == "sliding_attention" for kind in kinds)
 
 
 def window_of(text: Fields, name: str = "sliding_window") -> int | None:

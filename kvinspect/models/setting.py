@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from kvinspect.backends.conditions import choose
 from kvinspect.backends.deployment_facts import DeploymentFacts
+from kvinspect.backends.flash_attention import FlashAttention
 from kvinspect.document.numbers import counted
 from kvinspect.models.arguments import EngineArguments
 from kvinspect.models.causality import declared_causal
@@ -92,6 +93,11 @@ class ModelSetting(NamedTuple):
         facts = {**self.deployment.facts(), "flash_attn_version": flash_attn_version}
         found: Sequence[str] = choose(self.release.catalogue["model_selection"][model], facts)
         return found
+
+    @property
+    def flash_attention(self) -> FlashAttention:
+        """FlashAttention on the device."""
+        return FlashAttention(self.rules.flash_attention, self.capability, self.flash_attn_version)
 
     @property
     def deployment(self) -> DeploymentFacts:

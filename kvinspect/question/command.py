@@ -7,7 +7,8 @@ import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from kvinspect.commands.launch import Launch, launch_of, launch_of_text
+from kvinspect.commands.launched import Launch
+from kvinspect.commands.programs import COMMAND
 from kvinspect.commands.shell_text import EXPANDED
 from kvinspect.document.document import Document
 from kvinspect.document.files import is_file, is_folder
@@ -98,9 +99,18 @@ def launched(words: Sequence[str]) -> Launch:
     """What the words start. The first word may be a text that has to be split, with further flags behind it."""
     text = words[0] if words else ""
     if len(text.split(maxsplit=1)) < 2 or is_file(text) or is_folder(text):
-        return launch_of(words)
+        return _pasted(words) if any(map(COMMAND.match, words)) else Launch(tuple(words))
+    from kvinspect.commands.launch import launch_of_text
+
     found = launch_of_text(text)
     return found._replace(words=(*found.words, *words[1:]))
+
+
+def _pasted(words: Sequence[str]) -> Launch:
+    """What words start of which one may begin a command."""
+    from kvinspect.commands.launch import launch_of
+
+    return launch_of(words)
 
 
 def _literal(env: Mapping[str, str]) -> dict[str, str]:

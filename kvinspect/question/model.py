@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from kvinspect.backends.deployment_facts import DEFAULT_CAPABILITY
-from kvinspect.connectors.configured import Transfer, transfer_of
+from kvinspect.connectors.configured import ARGUMENTS, Transfer, transfer_of
 from kvinspect.connectors.offloading import Offloaded
 from kvinspect.document.frozen import frozen
 from kvinspect.document.numbers import counted
@@ -27,7 +27,7 @@ from kvinspect.models.stages import stage_of
 from kvinspect.planning.plan_answer import BackendChoice, ModelOrigin, NotModelled, PlanAnswer
 from kvinspect.planning.prefixes import PrefixBlocks
 from kvinspect.planning.request_load import RequestAnswer, RequestShape, load_of
-from kvinspect.question.change import WouldFit
+from kvinspect.question.change import Verdict, WouldFit
 from kvinspect.question.plan_with_connector import Connected, connected
 from kvinspect.question.planned_cache import PlannedCache
 from kvinspect.question.question import Question, Rules
@@ -67,6 +67,19 @@ class ModelPlan(NamedTuple):
             return ""
         low, high = self.ends
         return "fits" if low.clean else "tight" if high.clean else "does not fit"
+
+    @property
+    def verdict(self) -> Verdict:
+        """That of the model, or of the requests where they are asked about and it is worse."""
+        own = self.fit or ("fits" if self.clean else "does not fit")
+        both = (own, self.load.verdict if self.load else own)
+        return "does not fit" if "does not fit" in both else "tight" if "tight" in both else "fits"
+
+    @property
+    def lacks_memory(self) -> bool:
+        """Whether it is refused or tight, and memory is the reason."""
+        refusal = self.plan.refusal
+        return self.verdict != "fits" and (refusal is None or refusal.kind == "memory")
 
     @property
     def requests(self) -> tuple[float, float] | None:
@@ -177,7 +190,8 @@ class Served(NamedTuple):
         """The same with environment variables and a KV connector."""
         version = lookup.number(self.rules.version)
         variables = environment(env, version)
-        transfer = transfer_of(self.written, variables, version)
+        named = not ARGUMENTS.isdisjoint(self.written)
+        transfer = transfer_of(self.written, variables, version) if named else None
         name = transfer.name if transfer else None
         arguments = replace(self.arguments, kv_connector=name, env=tuple(sorted(variables.items())))
         return self._replace(arguments=arguments, variables=variables, transfer=transfer)

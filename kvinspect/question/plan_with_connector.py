@@ -55,13 +55,17 @@ def _blocks(question: Question, transfer: Transfer | None, stage: SpecsAnswer) -
     size, shards = stage.specs.blocks.block_size, arguments.decode_context_parallel_size
     found = prefix_blocks(worker.groups, size, shards, hashes, rules.states_hash_by_mode)
     try:
-        check_hashes(transfer, found.groups, found.hashed)
+        if transfer is not None:
+            check_hashes(transfer, found.groups, found.hashed)
     except Refused as refused:
         return Connected(question, answer._replace(refusal=refused.refusal.within("connector")))
     if question.start.refusal is not None:
         return Connected(question, question.start)
+    prefixes = found if setting.prefix_caching else None
+    if transfer is None:
+        return Connected(question, answer, prefixes)
     ranks = arguments.tensor_parallel_size * arguments.pipeline_parallel_size
     shared = setting.shape.is_mla and len(worker.groups) == 1 and arguments.pipeline_parallel_size == shards == 1
     together = rules.ranks_offload_together
     kept = offloaded(transfer, found.groups, worker.bytes_per_block, 1 if shared and together else ranks, together)
-    return Connected(question, answer, found if setting.prefix_caching else None, kept)
+    return Connected(question, answer, prefixes, kept)

@@ -10,7 +10,7 @@ from kvinspect.models.arguments import engine_arguments
 from kvinspect.models.deployed import SIZES
 from kvinspect.models.memory import DEFAULT_UTILISATION, parse_utilisation
 from kvinspect.models.specs_answer import scheduler_defaults
-from kvinspect.question.change import Change, Verdict, WouldFit
+from kvinspect.question.change import Change, WouldFit
 from kvinspect.question.model import ModelPlan
 from kvinspect.question.siblings import quantized_siblings
 
@@ -39,24 +39,11 @@ STEP = 1_024
 """Lengths are rounded down to a multiple of it, or of a sixteenth where they are shorter."""
 
 
-def verdict(found: ModelPlan) -> Verdict:
-    """That of the model, or of the requests where they are asked about and it is worse."""
-    own = found.fit or ("fits" if found.clean else "does not fit")
-    both = (own, found.load.verdict if found.load else own)
-    return "does not fit" if "does not fit" in both else "tight" if "tight" in both else "fits"
-
-
 def _outcome(change: Change, found: ModelPlan) -> WouldFit:
     """What comes of a change."""
     here = found.plan.capacity.max_concurrency if found.plan.capacity else 0.0
     requests = found.load.at_once if found.load else found.requests or (here, here)
-    return WouldFit(change, verdict(found), requests, found.plan.deployment.max_model_len)
-
-
-def for_memory(found: ModelPlan) -> bool:
-    """Whether a plan is refused or tight, and memory is the reason."""
-    refusal = found.plan.refusal
-    return verdict(found) != "fits" and (refusal is None or refusal.kind == "memory")
+    return WouldFit(change, found.verdict, requests, found.plan.deployment.max_model_len)
 
 
 class Asked(NamedTuple):
@@ -80,7 +67,7 @@ class Asked(NamedTuple):
 def would_fit(asked: Asked) -> tuple[WouldFit, ...]:
     """The changes with which the model fits, or at least may; those that cost least first, more GPUs last."""
     budget = _Budget(asked.again)
-    found = [one for kind in _kinds(asked, budget) if (one := _first(kind, budget, verdict(asked.found)))]
+    found = [one for kind in _kinds(asked, budget) if (one := _first(kind, budget, asked.found.verdict))]
     return tuple(islice(sorted(found, key=lambda one: one.verdict != "fits"), MOST))
 
 
@@ -108,7 +95,7 @@ def _first(changes: Iterable[Change], budget: _Budget, before: str) -> WouldFit 
         plan = budget.plan(change)
         if plan is None:
             continue
-        now = verdict(plan)
+        now = plan.verdict
         if now == "fits":
             return _outcome(change, plan)
         if now == "tight" and before == "does not fit" and second is None:

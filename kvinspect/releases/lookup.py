@@ -27,11 +27,11 @@ def release(version: str, runner: str = "v2") -> Release:
 @cache
 def _made(version: str, runner: str) -> Release:
     try:
-        catalogue.read(version)
+        known = catalogue.read(version)
     except installed.NotAsked as why:
         raise Unknown((), "installed", f"a vLLM that answers; {why}", "", "unknown-release") from None
     found = _with_older_runner(version) if runner == "v1" else _module(version).RELEASE
-    return found.but(runner=runner, from_installed=version.endswith(catalogue.INSTALLED))
+    return found.but(runner=runner, from_installed=version.endswith(catalogue.INSTALLED), catalogue=known)
 
 
 def _again(made: Release) -> tuple[Any, ...]:

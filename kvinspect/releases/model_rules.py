@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
+
+from kvinspect.backends.flash_attention import FlashAttentionRules
 
 
 class ModelRules(NamedTuple):
@@ -15,18 +16,12 @@ class ModelRules(NamedTuple):
     """Whether a window layer's block is weighed with its quantisation mode."""
     window_of_equal_layers: bool = False
     """Whether layers that are all of one kind have the model's window, whichever kind that is."""
-    quantised_by_flash_attention: tuple[tuple[int, int], ...] = ((3, 9), (4, 10))
-    """(FlashAttention version, family of compute capability) that take an fp8 cache."""
-    version_by_head: bool = True
-    """Whether FlashAttention's version for an fp8 cache depends on the head size."""
-    large_head_of_flash_attention_4: int = 256
-    """The one head size above 128 that version 4 takes on compute capability 10 and up."""
+    flash_attention: FlashAttentionRules = FlashAttentionRules()
+    """Which version of FlashAttention a layer gets, and what it takes."""
     yarn_scales: bool = True
     """Whether YaRN's factor counts from the length that a model was trained for, and is not in its length already."""
     block_of_all_backends: bool = False
     """Whether a block suits the backends of all layers, not of the first alone."""
-    block_of_large_fp8_heads: int | None = None
-    """Tokens of FlashAttention 4's blocks on compute capability 9 with heads of 512 in fp8, where they are fixed."""
     gemma4_by_layer: bool = False
     """Whether Gemma 4 takes FlashAttention 3 or 4 layer by layer on compute capability 9 with an fp8 cache."""
     names_of_modules: bool = False
@@ -65,8 +60,6 @@ class ModelRules(NamedTuple):
     """Whether a short convolution keeps the inputs of drafted tokens."""
     intervals_of_qwen3_next: bool = False
     """Whether Qwen 3-Next's `full_attention_interval` counts; else every fourth layer attends."""
-    prefix_by_flash_attention: tuple[int, ...] = (3, 4)
-    """Versions of FlashAttention with which Triton shares a layer whose images attend both ways."""
     window_fills_the_page: bool = False
     """Whether a window's block is as long as the page of the other layers allows, not the shortest."""
     cohere_window_counts_itself: bool = False
@@ -101,9 +94,3 @@ class ModelRules(NamedTuple):
     """What the keys of K-EXAONE's draft layers begin with; without it they follow the target's keys."""
     short_conv: str = "conv"
     """What LFM 2 calls its convolutions."""
-
-    def model_window_counts(self, kinds: Sequence[str]) -> bool:
-        """Whether the model's window is that of all layers, which are of these kinds."""
-        if self.window_of_equal_layers:
-            return len(set(kinds)) <= 1
-        return all(kind == "sliding_attention" for kind in kinds)

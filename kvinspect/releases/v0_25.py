@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kvinspect.backends.backend import Backend
+from kvinspect.backends.flash_attention import FlashAttentionRules
 from kvinspect.cudagraph import capture
 from kvinspect.cudagraph import start_up as configured
 from kvinspect.cudagraph.rules import GraphRules
@@ -118,9 +119,7 @@ RELEASE = Release(
         kimi_counts_ahead=False,
         window_knows_packing=False,
         window_of_equal_layers=True,
-        quantised_by_flash_attention=((3, 9),),
-        version_by_head=False,
-        large_head_of_flash_attention_4=192,
+        flash_attention=FlashAttentionRules(quantized=((3, 9),), version_by_head=False, large_head=192),
         exaone_moe_windows=("sliding_window",),
         exaone_moe_draft="",
     ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kvinspect.backends.flash_attention import FlashAttentionRules
 from kvinspect.engine import across_layers, placement, reshape
 from kvinspect.planning import as_full_attention, capacity, grouping, latent_windows
 from kvinspect.releases import v0_26
@@ -31,9 +32,7 @@ RELEASE = _BEFORE.but(
         kimi_counts_ahead=True,
         window_knows_packing=True,
         window_of_equal_layers=False,
-        quantised_by_flash_attention=((3, 9), (4, 10)),
-        version_by_head=True,
-        large_head_of_flash_attention_4=256,
+        flash_attention=FlashAttentionRules(quantized=((3, 9), (4, 10)), version_by_head=True, large_head=256),
         exaone_moe_windows=("sliding_windows",),
         exaone_moe_draft="mtp_",
     ),

@@ -37,7 +37,7 @@ RELEASE = _BEFORE.but(
         states_hash_by_mode=True,
         short_conv_counts_ahead=True,
         cohere_window_counts_itself=True,
-        prefix_by_flash_attention=(4,),
+        flash_attention=_BEFORE.models.flash_attention._replace(shares_prefix=(4,)),
         flash_kda_leaves_states=True,
     ),
 )

@@ -1,12 +1,14 @@
 """What a pasted command starts, and that nothing in it is run."""
 
 import contextlib
+import itertools
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kvinspect.commands.launch import launch_of, launch_of_text, options_of_others
+from kvinspect.commands.programs import COMMAND, starts_vllm
 from kvinspect.commands.shell_text import EXPANDED, statements
 
 
@@ -158,3 +160,26 @@ def test_a_long_text_is_refused_at_once():
 
 def test_only_what_is_exported_reaches_the_engine():
     assert launch_of_text("export A=1; B=2; C=3 vllm serve m").env == {"A": "1", "C": "3"}
+
+
+def test_a_call_of_whose_words_none_begins_a_command_is_no_command():
+    words = (
+        "vllm",
+        "/usr/bin/docker",
+        "python3.12",
+        "bash",
+        "sudo",
+        "$",
+        "A=1",
+        "a/vllm\n",
+        "--gpus",
+        "m",
+        "run",
+        "-c",
+    )
+    for call in itertools.product(words, repeat=3):
+        if not any(map(COMMAND.match, call)):
+            assert launch_of(call).words == call
+            assert not starts_vllm(call)
+            assert not options_of_others(call)
+    assert [word for word in words if COMMAND.match(word)] == [*words[:8]]

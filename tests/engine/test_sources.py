@@ -11,7 +11,7 @@ from conformance.reached import rules_reached
 from conftest import ROOT
 from kvinspect.document.refusal import Refused
 from kvinspect.engine.chain import Stages
-from kvinspect.engine.wording.sources import rule_sources
+from kvinspect.engine.wording.sources import rules_taken
 from kvinspect.question.documents import load
 from kvinspect.releases import lookup
 
@@ -41,7 +41,8 @@ def test_each_rule_that_was_called_is_named_and_no_other(name):
                 cache.soundness  # noqa: B018
             except (Refused, kvinspect.DocumentError):
                 continue
-        assert {source.rule for source in rule_sources(cache.given, cache.built, cache.views)} == called
+        taken = rules_taken(cache.given, cache.built, cache.views)
+        assert {source.rule for one in taken for source in one.sources(release.version)} == called
 
 
 def test_the_rules_stand_in_json_and_in_explain(run):
@@ -53,3 +54,15 @@ def test_the_rules_stand_in_json_and_in_explain(run):
     text = run("align", "configs/llama-3.1-8b.yaml", "--engine", "0.28", "--explain").stdout
     assert "AttentionBackend.customize_spec" in text
     assert "0.28–0.30" in text
+
+
+def test_what_rules_stand_for_is_looked_up_for_json_and_explain_alone(monkeypatch):
+    def asked(rule):
+        raise AssertionError
+
+    monkeypatch.setattr("kvinspect.engine.reason.sources_of", asked)
+    answer = kvinspect.align(ROOT / "configs/llama-3.1-8b.yaml")
+    assert answer.sound
+    assert answer.taken
+    with pytest.raises(AssertionError):
+        answer.to_dict()

@@ -1,4 +1,4 @@
-"""The vLLM functions that the rules of an answer stand for, from what the rules declare (`@vllm`)."""
+"""The rules that took part in an answer, each with its step."""
 
 from __future__ import annotations
 
@@ -6,28 +6,18 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from kvinspect.engine import reshape
-from kvinspect.engine.reason import RuleSource
+from kvinspect.engine.reason import TakenRule
 from kvinspect.engine.release import Given
 from kvinspect.engine.stages import Built, Views
-from kvinspect.provenance import sources_of
 
 
-def rule_sources(given: Given, built: Built, views: Views) -> tuple[RuleSource, ...]:
-    """Return the sources of each rule that took part, in the engine's order; a rule without a declaration has none."""
-    return tuple(
-        RuleSource(step, _name(rule), source.functions, source.releases)
-        for step, rule in _taking_part(given, built, views)
-        for source in sources_of(rule)
-        if source.covers(given.release.name)
-    )
-
-
-def _name(rule: Callable[..., Any]) -> str:
-    return f"{rule.__module__}.{rule.__qualname__}".removeprefix("kvinspect.")
+def rules_taken(given: Given, built: Built, views: Views) -> tuple[TakenRule, ...]:
+    """Return the rules of the release that were called for this cache, in the engine's order."""
+    return tuple(TakenRule(*taken) for taken in _taking_part(given, built, views))
 
 
 def _taking_part(given: Given, built: Built, views: Views) -> Iterator[tuple[str, Callable[..., Any]]]:
-    """(step, rule) of the rules of the release that were called for this cache."""
+    """(step, rule) of each of them."""
     release, document = given.release, given.document
     holds_states, has_attention = _kinds(built)
     yield "page size", release.aligned_spec

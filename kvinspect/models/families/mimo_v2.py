@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kvinspect.models.flash_attention import flash_attention_version
 from kvinspect.models.layers import Attention, Layer
 from kvinspect.models.scope import Scope
 
@@ -40,6 +39,6 @@ def layer(scope: Scope, name: str, number: int, *, sliding: bool) -> Attention:
 
 def _two_sizes(scope: Scope, size: int) -> str:
     """The backend for values of another size than keys: FlashAttention 3 or 4, else Triton."""
-    version = flash_attention_version(scope.setting, size)
+    version = scope.setting.flash_attention.version(size)
     known, wanted = scope.setting.model_backends("two_head_sizes", version), scope.setting.attention_backend
     return wanted if wanted is not None and wanted in known else known[0]
