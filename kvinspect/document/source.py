@@ -4,25 +4,16 @@ from __future__ import annotations
 
 import pathlib
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from kvinspect.document.files import printable, read_bounded, read_standard_input, text_of, too_large
 from kvinspect.document.frozen import frozen
 from kvinspect.document.limits import MAX_BYTES, MAX_DEPTH, MAX_MAPPING_VALUES, MAX_YAML_BYTES
 from kvinspect.document.line_ends import JSON_LINE_END, YAML_LINE_END, Comment
+from kvinspect.document.positions import Positions, line_of
 from kvinspect.document.problem import DocumentError, Mark, Path, Problem
-
-
-class Positions(Protocol):
-    """Finds the place of a path in a text, and how a value was written there."""
-
-    def written(self, path: Path) -> str | None:
-        """The plain text of the scalar at `path`, None where it was quoted, is no scalar or is not there."""
-
-    def locate(self, path: Path, at_key: bool) -> Mark | None:
-        """The mark of the value at `path` (or of its key), or of the nearest parent that is there."""
 
 
 def _no_comments(text: str) -> Iterable[Comment]:
@@ -78,11 +69,6 @@ class Source(NamedTuple):
         found = [(problem, problem.mark or self.locate(problem.path, problem.at_key)) for problem in problems]
         lines = self.line_end.split(self.text) if found else []
         return [problem.placed(self.name, mark, line_of(lines, mark)) for problem, mark in found]
-
-
-def line_of(lines: Sequence[str], mark: Mark | None) -> str:
-    """The line of a mark, "" where there is none."""
-    return lines[mark.line - 1] if mark is not None and 0 < mark.line <= len(lines) else ""
 
 
 NAMED_BY_INPUT = (

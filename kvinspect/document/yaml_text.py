@@ -1,4 +1,4 @@
-"""YAML with positions: PyYAML's view of every value, which is the engine's, composed once and guarded.
+"""The value of a YAML text: PyYAML's view of it, which is the engine's, composed once and guarded.
 
 vLLM reads its config files with `yaml.safe_load` (0.25 to 0.33, `vllm.utils.argparse_utils`), so a value here is what
 that gives; but a duplicate key is an error, and so is what no JSON could say (tags of its own, sets, dates).
@@ -15,6 +15,7 @@ import yaml.reader
 from kvinspect.document.limits import MAX_DEPTH, MAX_DIGITS, MAX_VALUES
 from kvinspect.document.numbers import counted
 from kvinspect.document.problem import DocumentError, Mark, Path, Problem
+from kvinspect.document.yaml_positions import YamlPositions, mark_of
 
 Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -158,49 +159,6 @@ class _Reader:
 
     def _problem(self, path: Path, node: yaml.Node, kind: str = "syntax", **words: str) -> None:
         self.problems.append(Problem(path, mark=mark_of(node), kind=kind, **words))  # type: ignore[arg-type]
-
-
-class YamlPositions:
-    """Positions of paths, found in the composed nodes on first use."""
-
-    def __init__(self, root: yaml.Node | None) -> None:
-        self.root = root
-
-    def locate(self, path: Path, at_key: bool) -> Mark | None:
-        """See `Positions.locate`. A value that an alias repeats is placed at its key, where the alias stands."""
-        node, mark = self.root, mark_of(self.root) if self.root else None
-        for depth, part in enumerate(path):
-            key, child = _child(node, part)
-            if child is None:
-                break
-            node = child
-            aliased = key is not None and child.start_mark.index < key.start_mark.index
-            wants_key = at_key and depth == len(path) - 1
-            mark = mark_of(key) if key is not None and (aliased or wants_key) else mark_of(child)
-        return mark
-
-    def written(self, path: Path) -> str | None:
-        """See `Positions.written`."""
-        node = self.root
-        for part in path:
-            node = _child(node, part)[1]
-        is_plain = isinstance(node, yaml.ScalarNode) and not node.style
-        return str(node.value) if is_plain and node is not None else None
-
-
-def _child(node: yaml.Node | None, part: str | int) -> tuple[yaml.Node | None, yaml.Node | None]:
-    if isinstance(node, yaml.SequenceNode) and isinstance(part, int) and part < len(node.value):
-        return None, node.value[part]
-    if isinstance(node, yaml.MappingNode):
-        for key, child in node.value:
-            if isinstance(key, yaml.ScalarNode) and key.value == str(part):
-                return key, child
-    return None, None
-
-
-def mark_of(node: yaml.Node) -> Mark:
-    """Where a node begins, counted from 1."""
-    return Mark(node.start_mark.line + 1, node.start_mark.column + 1)
 
 
 def _too_deep(path: Path, node: yaml.Node | None) -> Problem:

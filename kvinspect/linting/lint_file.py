@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from kvinspect.document.document import Document
 from kvinspect.document.finding import Finding, Severity
-from kvinspect.document.fold import fold_names
 from kvinspect.document.load import from_source
 from kvinspect.document.problem import DocumentError, Path, Problem
 from kvinspect.document.refusal import Unknown
 from kvinspect.document.source import Source, because, label_of, read_source
 from kvinspect.geometry.runs import Intricate
 from kvinspect.linting.planned_to_written import places_in
+from kvinspect.linting.positions import finding_at
 from kvinspect.linting.problems import as_findings
 from kvinspect.linting.registry import all_rules
-from kvinspect.linting.rule import Found, Kind, Rule
+from kvinspect.linting.rule import Kind, Rule
 from kvinspect.linting.settings import Settings
 from kvinspect.linting.subjects.document import DocumentSubject
 from kvinspect.linting.subjects.serve_file import ServeSubject
@@ -328,19 +328,4 @@ def checked(
     """The findings of the rules of a kind."""
     for rule in _rules(kind):
         for found in rule.check(subject):
-            yield _finding(rule, found._replace(path=place(found.path)), source)
-
-
-def _finding(rule: Rule, found: Found, source: Source) -> Finding:
-    placed = source.place(Problem(found.path, at_key=found.at_key, mark=found.mark))
-    return Finding(
-        code=rule.code,
-        name=rule.name,
-        severity=rule.severity if found.severity is None else found.severity,
-        message=found.message,
-        source=source.name,
-        path=found.path,
-        mark=placed.mark,
-        line_text=placed.line_text,
-        layers=tuple(fold_names(found.layers)),
-    )
+            yield finding_at(rule, found._replace(path=place(found.path)), source)

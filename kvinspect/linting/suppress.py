@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from kvinspect.document.finding import Finding
+from kvinspect.document.positions import line_of
 from kvinspect.document.problem import Mark
-from kvinspect.document.source import Source, line_of
+from kvinspect.document.source import Source
 from kvinspect.linting.registry import UnknownRule, rule_named
 
 if TYPE_CHECKING:

@@ -24,6 +24,7 @@ from kvinspect.models.setting import ModelSetting
 from kvinspect.models.turboquant import slot_bytes
 from kvinspect.specs.attention import AttentionSpec
 from kvinspect.specs.kinds import LayerSpec, attention, class_of, recast
+from kvinspect.specs.latent_rows import ROWS
 from kvinspect.specs.mamba import MambaSpec
 
 
@@ -192,10 +193,6 @@ def _choice(layer: Layer, chooser: Chooser) -> SelectedBackend:
     return chooser.choose(layer, layer_cache_dtype(layer, setting))
 
 
-LATENT_ROWS = {"fp8_ds_mla": 656}
-"""Cache dtype → bytes of a latent row in a format of its own, which its head size does not tell."""
-
-
 class _Maker(NamedTuple):
     """Makes the specs of layers under one setting."""
 
@@ -284,7 +281,7 @@ class _Maker(NamedTuple):
             "kv_quant_mode": self.setting.quant_mode(cache_dtype) if self.setting.rules.latent_is_quantised else "NONE",
             "cache_dtype_str": cache_dtype,
             "sliding_window": layer.sliding_window,
-            "state_content_bytes": LATENT_ROWS.get(cache_dtype) if self.setting.rules.names_rows else None,
+            "state_content_bytes": ROWS.get(cache_dtype) if self.setting.rules.names_rows else None,
         }
         given["marks"] = self._marked(_latent_marks(layer))
         return attention(**{**given, **layer.fields})

@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import groupby
 from typing import Any, NamedTuple
 
-from kvinspect.connectors.configured import Transfer, refused
+from kvinspect.connectors.configured import Transfer
 from kvinspect.document.model import (
     BackendEntry,
     CacheEntry,
@@ -91,7 +91,8 @@ class ModelPlanning(NamedTuple):
 
     def _rest(self) -> dict[str, Any]:
         """The planning document without the layers."""
-        setting, said = self.stages[0].setting, self.stages[0].said([self.memory] * len(self.stages))
+        memory = [self.memory] * len(self.stages)
+        setting, said = self.stages[0].setting, self.stages[0].said(memory, self.transfer)
         model = {"architectures": [setting.architecture.name], "is_hybrid": setting.is_hybrid}
         found = {
             **said,
@@ -105,7 +106,7 @@ class ModelPlanning(NamedTuple):
         if _without_graphs(setting):
             found["compilation_config"] = {**found.get("compilation_config", {}), "cudagraph_mode": "NONE"}
         if self.transfer is not None:
-            found = _with_connector(found, self.transfer, setting)
+            found = _with_connector(found, self.transfer)
         if self.layout is not None:
             found.setdefault("kv_cache_layout", self.layout)
         return found
@@ -157,16 +158,12 @@ def _without_graphs(setting: ModelSetting) -> bool:
     return setting.platform == "xpu" and setting.rules.xpu_graphs_are_asked_for and not asked
 
 
-def _with_connector(document: Mapping[str, Any], transfer: Transfer, setting: ModelSetting) -> dict[str, Any]:
-    """The document with what the KV connector makes of it. Raises DocumentError where it does not take the groups."""
+def _with_connector(document: Mapping[str, Any], transfer: Transfer) -> dict[str, Any]:
+    """The document with the KV connector, and the CUDA graphs that it leaves."""
     found = {
         **document,
         "kv_transfer_config": {"kv_connector": transfer.name, "kv_connector_extra_config": _plain(transfer)},
     }
-    if not transfer.takes_groups:
-        if setting.arguments.disable_hybrid_kv_cache_manager is False:
-            raise refused(f"{transfer.name} does not support the hybrid manager, which is requested")
-        found["scheduler_config"] = {**found["scheduler_config"], "disable_hybrid_kv_cache_manager": True}
     graphs = found.get("compilation_config") or {}
     if transfer.in_pieces and str(graphs.get("cudagraph_mode", "FULL")).upper().startswith("FULL"):
         found["compilation_config"] = {**graphs, "cudagraph_mode": "PIECEWISE"}

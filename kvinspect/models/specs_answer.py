@@ -6,8 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from kvinspect.backends.backend import Backend, Backends, from_catalogue
+from kvinspect.connectors.configured import Transfer
 from kvinspect.document.refusal import Refused
 from kvinspect.document.words import KIND_OF_WORD
+from kvinspect.models.hybrid_manager import hybrid_manager_is_off
 from kvinspect.models.inner_backends import INNER, as_document
 from kvinspect.models.layer_specs import LayerCache, Specs
 from kvinspect.models.setting import ModelSetting
@@ -81,8 +83,8 @@ class SpecsAnswer(NamedTuple):
         """The planning document of these specs. `available_memory` is bytes for the cache, one entry a worker."""
         return {**self.said(available_memory), "kv_cache_specs": dict(self.entries())}
 
-    def said(self, available_memory: Sequence[int]) -> dict[str, Any]:
-        """What the planning document says beside the specs."""
+    def said(self, available_memory: Sequence[int], transfer: Transfer | None = None) -> dict[str, Any]:
+        """What the planning document says beside the specs. Raises DocumentError for a connector that is refused."""
         setting, arguments = self.setting, self.setting.arguments
         batched, seqs = scheduler_defaults(setting)
         document = {
@@ -103,7 +105,7 @@ class SpecsAnswer(NamedTuple):
                 "max_num_seqs": seqs,
                 "max_num_encoder_input_tokens": batched,
                 "max_concurrent_batches": concurrent_batches(setting, self.specs.method),
-                "disable_hybrid_kv_cache_manager": hybrid_manager_is_off(setting, self.specs.method),
+                "disable_hybrid_kv_cache_manager": hybrid_manager_is_off(setting, self.specs.method, transfer),
             },
             "cache_config": {"mamba_cache_mode": setting.mamba_cache_mode},
             "parallel_config": {"decode_context_parallel_size": arguments.decode_context_parallel_size},
@@ -210,14 +212,3 @@ def _overlap(setting: ModelSetting, method: str) -> bool:
     """Whether a batch is prepared while another runs, where no flag says."""
     known = setting.rules.drafts_overlap
     return setting.architecture.runner != "pooling" and (not method or not known or method in known)
-
-
-def hybrid_manager_is_off(setting: ModelSetting, method: str) -> bool:
-    """Whether all layers are managed alike; chunks of attention need it with a draft that reads hidden states, or where
-    a variable says so.
-    """
-    wanted = setting.arguments.disable_hybrid_kv_cache_manager
-    drafts = method in ("eagle", "eagle3", "mtp", "dflash", "dspark")
-    drafts = drafts or setting.arguments.is_off("VLLM_ALLOW_CHUNKED_LOCAL_ATTN_WITH_HYBRID_KV_CACHE")
-    needed = drafts and setting.shape.attention_chunk_size is not None
-    return needed if wanted is None else wanted

@@ -8,8 +8,8 @@ if TYPE_CHECKING:
     from kvinspect.specs.attention import AttentionSpec
     from kvinspect.specs.needs import UnpaddedPage
 
-DEEPSEEK_ROW = 656
-"""Bytes of a latent row in DeepSeek V3's own fp8 format."""
+ROWS = {"fp8_ds_mla": 656}
+"""Cache dtype → bytes of a latent row, where it is no matter of elements: DeepSeek V3's own fp8 format."""
 DEEPSEEK_V4_ROW = 584
 """Bytes of a latent row in DeepSeek V4's."""
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from kvinspect.specs.full_attention import FullAttentionSpec
-from kvinspect.specs.latent_rows import DEEPSEEK_ROW, DEEPSEEK_V4_ROW, Latent, is_deepseek_v4
+from kvinspect.specs.latent_rows import DEEPSEEK_V4_ROW, ROWS, Latent, is_deepseek_v4
 from kvinspect.specs.unlike import agree, require, unlike
 
 if TYPE_CHECKING:
@@ -26,8 +26,8 @@ class MLAAttentionSpec(Latent, FullAttentionSpec):
         """Bytes of the rows of a page, by their format (0.25 to 0.27)."""
         if is_deepseek_v4(self):
             return self.storage_block_size * DEEPSEEK_V4_ROW
-        if self.cache_dtype_str == "fp8_ds_mla":
-            return self.block_size * DEEPSEEK_ROW
+        if self.cache_dtype_str in ROWS:
+            return self.block_size * ROWS[self.cache_dtype_str]
         elements = self.head_size // 2 if self.kv_quant_mode == "INT4_PER_TOKEN_HEAD" else self.head_size
         return self.storage_block_size * self.num_kv_heads * elements * self.itemsize
 
