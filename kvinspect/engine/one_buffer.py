@@ -12,7 +12,7 @@ from kvinspect.document.refusal import Refused, Unknown
 from kvinspect.engine import kernel_blocks
 from kvinspect.engine.groups import KVCacheGroup
 from kvinspect.engine.layout.layouts import Layout
-from kvinspect.engine.layout.resolve import resolve
+from kvinspect.engine.layout.resolve import check_alike, resolve
 from kvinspect.engine.layout.views import Viewer, backing, places
 from kvinspect.engine.per_tensor import check_sharing
 from kvinspect.engine.reason import Reason
@@ -41,8 +41,16 @@ def layout_with_sharding(
     return resolve(_declared(backends), specs, asked, release.unpadded, by_sharding=True)
 
 
-def _declared(backends: Sequence[Backend]) -> dict[str, Sequence[str] | None]:
+def _declared(backends: Iterable[Backend]) -> dict[str, Sequence[str] | None]:
+    """Backend → the layouts that it reads, None for any; those of states are not asked."""
     return {backend.name: backend.layouts for backend in backends if not backend.is_ssm}
+
+
+@vllm("resolve_kv_cache_layout", since="0.29")
+def check_workers(workers: Sequence[Sequence[Backend]]) -> None:
+    """Nothing where the backends of all workers read the same layouts. Raises Refused."""
+    if len(workers) > 1:
+        check_alike([_declared(backends) for backends in workers])
 
 
 @vllm("get_kv_cache_config_from_groups", since="0.29")

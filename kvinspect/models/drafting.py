@@ -57,7 +57,7 @@ def drafting(scope: Scope, method: str, draft: Read | None) -> Drafting | None:
         "model_config": {
             "architectures": [setting.architecture.name],
             "is_hybrid": setting.is_hybrid,
-            "is_moe": _has_experts(scope.text),
+            "is_moe": has_experts(scope.text),
         },
         "speculative_config": speculative,
         "parallel_config": {
@@ -77,7 +77,7 @@ def _runner(setting: ModelSetting, said: dict[str, Any]) -> str:
     return model_runner.choose(document, setting.release.version).runner
 
 
-def _has_experts(text: Fields) -> bool:
+def has_experts(text: Fields) -> bool:
     """Whether a model is a mixture of experts."""
     try:
         return bool(text.first_count(*EXPERTS, least=0))

@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING
 from kvinspect.document.document import Tensor
 from kvinspect.engine.groups import KVCacheGroup
 from kvinspect.engine.layout.layouts import Layout
+from kvinspect.engine.one_buffer import check_workers
 from kvinspect.engine.placement import Space
 from kvinspect.engine.start_up_steps import stage
 from kvinspect.planning.deployment import Deployment
+from kvinspect.specs.kinds import Specs
 
 if TYPE_CHECKING:
+    from kvinspect.backends.backend import Backend
     from kvinspect.planning.inputs import Inputs
     from kvinspect.planning.release import PlannerRelease
 
@@ -25,7 +28,12 @@ def layout(inputs: Inputs, asked: str | None, release: PlannerRelease) -> Layout
         return None
     used = {backend.name: backend for backend in inputs.backends.values()}
     with stage("layout"):
+        check_workers([_backends(worker, inputs) for worker in inputs.workers])
         return release.layout(list(used.values()), inputs.specs.values(), asked, release)
+
+
+def _backends(worker: Specs, inputs: Inputs) -> list[Backend]:
+    return [inputs.backends[layer] for layer in worker if layer in inputs.backends]
 
 
 def bytes_per_block(groups: Groups, deployment: Deployment, release: PlannerRelease) -> int:

@@ -17,12 +17,13 @@ from kvinspect.document.problem import DocumentError, Problem, nearest
 from kvinspect.document.refusal import Refusal, Refused, Unknown
 from kvinspect.models.arguments import EngineArguments, argument, engine_arguments
 from kvinspect.models.config import Model
+from kvinspect.models.configuration.check import served
 from kvinspect.models.duties import environment, not_modelled
 from kvinspect.models.given import SOURCE
 from kvinspect.models.json_keys import check_keys
 from kvinspect.models.memory import Memory
 from kvinspect.models.planned import ModelPlanning
-from kvinspect.models.specs_answer import SpecsAnswer, as_served, scheduler_defaults
+from kvinspect.models.specs_answer import SpecsAnswer, scheduler_defaults
 from kvinspect.models.stages import stage_of
 from kvinspect.planning.plan_answer import BackendChoice, ModelOrigin, NotModelled, PlanAnswer
 from kvinspect.planning.prefixes import PrefixBlocks
@@ -203,8 +204,8 @@ class Served(NamedTuple):
 
     def stages(self, memory: Memory) -> tuple[SpecsAnswer, ...]:
         """All stages, with the batches that `vllm serve` takes on the GPU that has the memory. Raises as `stage`."""
-        gpu = (memory.gpu, memory.gpu_name)
-        return tuple(as_served(self.stage(i), *gpu) for i in range(self.arguments.pipeline_parallel_size))
+        made = [self.stage(i) for i in range(self.arguments.pipeline_parallel_size)]
+        return served(made, self.model.text, self.written, self.transfer, memory)
 
 
 class ModelQuestion:

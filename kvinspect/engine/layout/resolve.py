@@ -35,6 +35,15 @@ def supported(declared: Mapping[str, Sequence[str] | None]) -> list[KVCacheLayou
     return sorted(common, key=lambda layout: -firsts[layout])
 
 
+def check_alike(declared: Sequence[Mapping[str, Sequence[str] | None]]) -> None:
+    """Raises Refused where workers, as the stages of a pipeline, do not list the same layouts in the same order."""
+    listed = [supported(one) for one in declared]
+    if any(one != listed[0] for one in listed[1:]):
+        said = "; ".join(", ".join(layout.name for layout in one) for one in listed)
+        text = f"pipeline stages support different KV cache layouts: {said}"
+        raise Refused("AssertionError", text, function=FUNCTION, kind="workers-disagree")
+
+
 def resolve(
     declared: Mapping[str, Sequence[str] | None],
     specs: Iterable[LayerSpec],
