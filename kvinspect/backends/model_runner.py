@@ -57,7 +57,7 @@ def choose(document: Document, version: str) -> RunnerChoice:
     missing = " and ".join(open_keys(document))
     hint = _hint(document, rules, version)
     return RunnerChoice(
-        NEWER, "default", f"vLLM {version}'s choice hangs on {missing}, which the document leaves out{hint}"
+        NEWER, "default", f"vLLM {version}'s choice depends on {missing}, which the document does not give{hint}"
     )
 
 

@@ -7,7 +7,7 @@ import typer
 from kvinspect.cli.options import Debug
 
 EXAMPLES = """\b
-Install kvinspect beside vLLM, from a clone or a wheel, and set the variable in front of the command:
+Install kvinspect into vLLM's environment, from a clone or a wheel, and set the variable in front of the command:
   pip install ./kvinspect
   KVINSPECT_CAPTURE=captured.yaml vllm serve MODEL
 

@@ -11,6 +11,7 @@ from kvinspect.cli.exits import CLEAN, INPUT, print_problems, say
 from kvinspect.cli.walk import files_below
 from kvinspect.document.document import Document
 from kvinspect.document.files import is_elsewhere
+from kvinspect.document.numbers import counted
 from kvinspect.document.problem import DocumentError
 from kvinspect.document.source import FOUND_BY_LINK, Source, read_source
 from kvinspect.output import inputs
@@ -121,4 +122,4 @@ def _of_folder(folder: pathlib.Path, key: str) -> Iterator[Source | DocumentErro
             inputs.forget(path)
             skipped += 1
     if skipped:
-        say(f"{folder}: {skipped} of its files skipped, without {key}")
+        say(f"{folder}: skipped {counted(skipped, 'file')} (no {key})")

@@ -13,7 +13,7 @@ from kvinspect.document.numbers import human_number
 if TYPE_CHECKING:
     from kvinspect.planning.request_load import RequestShape
 
-Requests = Annotated[str | None, typer.Option("--requests", metavar="N", help="Whether N requests fit at once.")]
+Requests = Annotated[str | None, typer.Option("--requests", metavar="N", help="Whether N concurrent requests fit.")]
 Prompt = Annotated[str | None, typer.Option("--prompt", metavar="TOKENS", help="Tokens of each prompt: 8k.")]
 Output = Annotated[
     str | None,

@@ -10,7 +10,6 @@ from math import prod
 from typing import NamedTuple
 
 from kvinspect.backends.backend import Backend
-from kvinspect.document.numbers import counted
 from kvinspect.document.words import DTYPE_BYTES
 from kvinspect.engine.axes import BLOCK, HEAD, KV, KV_DIM, KV_HEAD, STATE, TOKEN, Axes, axes_of
 from kvinspect.engine.reshape import LayerView
@@ -82,7 +81,7 @@ def _check_made_as_read(viewed: ViewedLayer, axes: Axes) -> None:
     if any(name is None and told is not None for name, told in zip(axes, written, strict=False)):
         raise Untold(
             f"vLLM {viewed.release} permutes the packed view of {viewed.backend.name} from another order than it is "
-            "made in, so its dims are not what the backend takes them for"
+            "allocated in, so the backend misreads its dims"
         )
 
 
@@ -195,10 +194,10 @@ def _x_packed(dims: _Dims) -> Content:
     step = contiguous_strides((tokens, heads, size))
     found = (dims.token[1][1], dims.head[0][1], unit)
     if found != tuple(s * dims.itemsize for s in step) or dims.apart is None:
-        raise Untold("paged attention takes the page of a block as flat memory, and this page is not")
+        raise Untold("paged attention treats the page of a block as flat memory, and this page is not contiguous")
     item, x = dims.itemsize, max(16 // dims.itemsize, 1)
     if size % x:
-        raise Untold(f"paged attention takes heads of whole {counted(x, 'element')}, and these have {size}")
+        raise Untold(f"paged attention requires a head size in multiples of {x} elements, and this one is {size}")
     head: Digits = ((heads, size * tokens * item),)
     inner: Digits = ((size // x, tokens * x * item), (x, item))
     keys = Region(0, ((kernel_blocks, (tokens, x * item)), head, inner), item)

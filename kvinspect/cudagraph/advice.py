@@ -31,7 +31,7 @@ class Change(NamedTuple):
     target: Any
     text: str
     document: Document
-    checked: str = "decided again"
+    checked: str = "re-evaluated"
 
 
 class Advice(NamedTuple):
@@ -160,7 +160,7 @@ def _checked(change: Change, takes: str, decided: Decided) -> str:
     aligned = align_document(change.document, decided.cache.release, decided.setting)
     if not aligned.clean:
         return ""
-    return f"decided again; takes {takes}; views aligned again: {aligned.decision}, sound"
+    return f"re-evaluated: supports {takes}; layout {aligned.decision}, sound"
 
 
 def _trtllm(document: Document) -> Iterator[Change]:
@@ -207,7 +207,7 @@ def _another_mode(decided: Decided) -> Iterator[Advice]:
     requested = decided.decision.request.mode.name
     for mode in sorted(CUDAGraphMode, key=lambda mode: -mode.rank):
         changed = _with(decided.document, "compilation_config", cudagraph_mode=mode.name)
-        text = f"ask for {mode.name}"
+        text = f"request {mode.name}"
         change = Change("compilation_config.cudagraph_mode", requested, mode.name, text, changed)
         found = _tried(change, decided)
         if found and found.mode is mode:

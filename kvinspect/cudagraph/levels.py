@@ -88,7 +88,7 @@ def level_of(backend: Backend, spec: LayerSpec | None, heads: int | None, facts:
         return Level(AttentionCGSupport.NEVER, why)
     answer = backend.entry.get("cudagraph_support")
     if not isinstance(answer, dict):
-        return Level(AttentionCGSupport[str(answer)], "always so")
+        return Level(AttentionCGSupport[str(answer)], "unconditional")
     known = {"q_heads_divisible": _divisible(heads, spec), **_spec_facts(spec), **facts}
     cases = cases_of(answer, known, catalogue)
     support, why = _certain(answer["rules"], _with_family(assumed(known)), catalogue)

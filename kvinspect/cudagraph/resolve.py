@@ -14,7 +14,7 @@ from kvinspect.document.numbers import counted
 from kvinspect.document.refusal import Refusal, Refused
 
 FUNCTION = "resolve_cudagraph_mode_and_sizes"
-PIECEWISE_ADVICE = "ask for PIECEWISE, with compilation mode VLLM_COMPILE"
+PIECEWISE_ADVICE = "request PIECEWISE, with compilation mode VLLM_COMPILE"
 
 
 class Request(NamedTuple):
@@ -101,7 +101,8 @@ def _speculative_batches(mode: CUDAGraphMode, request: Request, info: AttentionC
     enough = info.min_cg_support >= AttentionCGSupport.UNIFORM_BATCH
     if not mode.full_decode or request.query_len == 1 or enough:
         return None
-    why = f"with speculative decoding a decode has {counted(request.query_len, 'token')}, and {_who(info)} takes one"
+    tokens = counted(request.query_len, "token")
+    why = f"with speculative decoding a decode step has {tokens} per request, and {_who(info)} supports one"
     if request.splits_attention:
         return CUDAGraphMode.PIECEWISE, f"{why}; the rest is captured in pieces"
     return CUDAGraphMode.NONE, f"{why}, and the splitting ops leave attention in, so nothing is captured"
@@ -113,7 +114,7 @@ def _check_state_blocks(mode: CUDAGraphMode, request: Request) -> None:
     if blocks is None or not mode.full_decode or request.max_num_seqs <= blocks:
         return
     text = (
-        f"max_num_seqs is {request.max_num_seqs}, and every sequence takes a state-space block, of which there are "
+        f"max_num_seqs is {request.max_num_seqs}, and every sequence needs a state block, but there are only "
         f"{blocks}; lower max_num_seqs to {blocks} or give the cache more memory"
     )
     raise Refused("ValueError", text, function=FUNCTION, path=("scheduler_config", "max_num_seqs"), kind="state-blocks")

@@ -51,7 +51,10 @@ def nothing_stock_compiled(request: Request, configured: Configured) -> Change:
     stock = configured.compilation == "STOCK_TORCH_COMPILE"
     if not stock or request.mode is CUDAGraphMode.NONE:
         return None
-    return CUDAGraphMode.NONE, "the configuration takes no graphs around what stock torch.compile has compiled"
+    return (
+        CUDAGraphMode.NONE,
+        "the configuration does not support CUDA graphs around code compiled by stock torch.compile",
+    )
 
 
 @vllm("VllmConfig.__post_init__")

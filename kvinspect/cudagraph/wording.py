@@ -14,7 +14,7 @@ _TOPICS = {
     "capability_family": "compute capability {}.x",
     "flash_attn_version": "FlashAttention {}",
     "num_speculative_tokens": "{} speculative tokens",
-    "kv_quant_mode": "KV quantisation {}",
+    "kv_quant_mode": "KV quantization {}",
     "decode_context_parallel_size": "decode context parallel size {}",
 }
 _YES_OR_NO = {
@@ -64,7 +64,7 @@ def failing_words(
         return "wherever nothing else is said"
     _, level, missing = min(better, key=lambda found: found[0])
     here = ", ".join(fact_words(key, facts.get(key)) for key in missing)
-    return f"{level.name} asks for: {condition_words(missing)}; here: {here}"
+    return f"{level.name} requires: {condition_words(missing)}; here: {here}"
 
 
 def value_words(value: Any) -> str:

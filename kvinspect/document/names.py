@@ -36,7 +36,7 @@ def expand(name: str, limit: int = MAX_NAMES) -> tuple[str, ...]:
     for words in choices:
         count *= len(words)
         if count > limit:
-            raise TooManyNames(f"{shown(name)} stands for too many layers; a document has at most {MAX_NAMES}")
+            raise TooManyNames(f"{shown(name)} expands to too many layers; a document has at most {MAX_NAMES}")
     return _written_out(name) if count <= FEW else tuple(_names(choices))
 
 

@@ -79,7 +79,7 @@ def align_hybrid(tensor: Tensor, unaligned: UnalignedViews) -> TensorOutcome:
         if dim == 0:
             continue
         if dim != 1:
-            text = f"beside state-space layers the blocks have to be in dim 0 or 1, and {layer} has them in dim {dim}"
+            text = f"next to state-space layers, the block dim must be 0 or 1, but {layer} has it at {dim}"
             refuse(outcome, layer, Refusal("AssertionError", text, "_update_hybrid_attention_layout"))
         elif unaligned.views[layer].parts[0].view.shape[0] == 2:
             attempt(outcome, layer, onto_blocks_first)

@@ -97,7 +97,7 @@ class _Step:
         if not self._sized(group):
             if self.function == MIXED:
                 return False
-            text = f"{layer} is in a group without a kernel block size, and the step asks for one"
+            text = f"{layer} is in a group without a kernel block size, which this step requires"
             raise Refused("IndexError", text, path=("kv_cache_config", "kv_cache_groups"))
         dim = self._dim(group)
         if dim == 0 or self.function == MIXED:

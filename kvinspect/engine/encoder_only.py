@@ -40,7 +40,7 @@ def _spec(found: Sequence[KVCacheGroup]) -> AttentionSpec:
     specs = [group.spec for group in found if group.spec.is_attention]
     heads = {(spec.num_kv_heads, spec.head_size) for spec in specs}
     if len(heads) > 1:
-        text = "the encoder-only layers differ in their heads, and the runner takes one spec for all of them"
+        text = "the encoder-only layers differ in their heads, but the runner supports one spec for all of them"
         raise Refused("AssertionError", text, function=FUNCTION, path=found[1].path)
     first = specs[0]
     made: AttentionSpec = type(first)(

@@ -59,7 +59,7 @@ def tensors(given: Given, grouped: Groups, layout: Layout) -> Tensors:
     written, blocks = given.document.tensors or (), given.document.num_blocks
     for tensor in written:
         if tensor.layer_stride is None:
-            text = f"KVCacheTensor of vLLM {given.release.version} asks for layer_stride, as all lie in one allocation"
+            text = f"KVCacheTensor of vLLM {given.release.version} requires layer_stride, as layers share an allocation"
             raise Refused("TypeError", text, function="KVCacheTensor", path=(*TENSORS, tensor.id))
     if not written:
         return given.release.place(grouped.groups, given.release.space(given.num_blocks, layout))

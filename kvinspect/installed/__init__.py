@@ -69,7 +69,7 @@ def _tools() -> pathlib.Path:
     """The folder of the tools. Raises NotAsked where there is none."""
     found = next((tools for tools in (IN_PACKAGE, IN_CHECKOUT) if tools.is_dir()), None)
     if found is None:
-        raise NotAsked("the tools that ask a vLLM are not beside this kvinspect")
+        raise NotAsked("the tools that query an installed vLLM are not part of this installation")
     return found
 
 

@@ -169,7 +169,7 @@ def _aligned_to_unquantised(found: Blocks, setting: ModelSetting, backend: Backe
     quantised = _token_bytes(setting, backend, setting.cache_dtype)
     plain = _token_bytes(setting, backend, "auto")
     if plain < quantised:
-        raise refusal("kv_cache_dtype_skip_layers", "layers left unquantised would be smaller than quantised ones")
+        raise refusal("kv_cache_dtype_skip_layers", "unquantized layers would be smaller than quantized ones")
     if plain == quantised:
         return found
     smallest = smallest_kernel_block(backend)

@@ -89,8 +89,8 @@ class Chooser:
         if least is None or self.setting.platform != "cuda" or capability is None:
             return
         if cache_dtype.startswith("fp8") and _numbers(capability) < _numbers(least):
-            text = f"{name}, which takes the layers, has no fp8 cache on compute capability {capability}"
-            raise refusal("kv_cache_dtype", text, f"take bfloat16, or a device of capability {least} and up")
+            text = f"{name}, which would run the layers, has no fp8 cache on compute capability {capability}"
+            raise refusal("kv_cache_dtype", text, f"use bfloat16, or a device of compute capability {least} or higher")
 
     def _ask(self, layer: Attention | Latent, cache_dtype: str) -> Ask:
         setting = self.setting
@@ -122,15 +122,15 @@ class Chooser:
             reasons = self._reasons(wanted, ask, extra)
             if reasons:
                 raise stopped("attention_backend", f"{wanted} does not support {'; '.join(reasons)}")
-            return SelectedBackend(wanted, "asked for")
+            return SelectedBackend(wanted, "requested")
         passed: list[PassedOver] = []
         for name in candidates(self.setting.release.catalogue, self.setting.deployment, ask):
             reasons = self._reasons(name, ask, extra)
             if not reasons:
-                return SelectedBackend(name, "first on the release's list that takes the layer", tuple(passed))
+                return SelectedBackend(name, "highest-priority backend that supports the layer", tuple(passed))
             passed.append(PassedOver(name, reasons))
         said = "; ".join(f"{name}: {', '.join(reasons)}" for name, reasons in passed)
-        raise stopped("attention_backend", f"no attention backend of {self._place()} takes the layers: {said}")
+        raise stopped("attention_backend", f"no attention backend of {self._place()} supports the layers: {said}")
 
     def _unasked(self, ask: Ask) -> SelectedBackend | None:
         """The backend of a CPU, which is taken whatever the user names and without asking what it supports."""

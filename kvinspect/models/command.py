@@ -107,7 +107,7 @@ def _level(word: str, left: deque[str], flags: Flags) -> str:
     if word == "-O" and left and left[0] in LEVELS:
         level = left.popleft()
     if level not in LEVELS or "optimization-level" not in flags.by_name:
-        raise ValueError(f"{word} is no flag of vLLM {flags.release}; -O takes a level from 0 to 3, as in -O3")
+        raise ValueError(f"{word} is not a flag of vLLM {flags.release}; -O accepts a level from 0 to 3, as in -O3")
     return level
 
 
@@ -206,7 +206,7 @@ def read_file(source: Source, flags: Flags) -> dict[str, Any]:
         facts = flags.find(name)
         if facts is None and name.replace("_", "-") not in OURS:
             near = nearest(name, flags.by_name)
-            message = f"is no flag of vLLM {flags.release}{flag_names.replaced(name, flags)}"
+            message = f"is not a flag of vLLM {flags.release}{flag_names.replaced(name, flags)}"
             problems.append(
                 source.place(Problem((key,), message=message, nearest=near, kind="unknown-key", at_key=True))
             )

@@ -114,7 +114,7 @@ def unknown(written: str, name: str, flags: Flags, ours: Sequence[str] = ()) -> 
     if not said:
         near = nearest(head, [*flags.by_name, *ours])
         said = f"; did you mean --{near}?" if near else ""
-    return f"{written} is no flag of vLLM {flags.release}{said}"
+    return f"{written} is not a flag of vLLM {flags.release}{said}"
 
 
 def replaced(name: str, flags: Flags) -> str:

@@ -42,7 +42,7 @@ def deepseek_v4(model: Model, setting: ModelSetting) -> ModelSetting:
         return setting
     own = setting.cache_dtype == "auto" and setting.rules.deepseek_v4_is_fp8
     if not own and not setting.cache_dtype.startswith("fp8"):
-        raise refusal("kv_cache_dtype", f"DeepSeek V4 takes a cache of fp8 only, not {setting.cache_dtype}")
+        raise refusal("kv_cache_dtype", f"DeepSeek V4 supports only an fp8 KV cache, not {setting.cache_dtype}")
     return setting._replace(cache_dtype="fp8_ds_mla")
 
 

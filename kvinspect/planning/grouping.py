@@ -55,7 +55,7 @@ def grouped(specs: Specs, deployment: Deployment, release: PlannerRelease) -> Gr
         return Grouping(latent_groups(specs, release), "packed", why, specs)
     latent_index = release.latent_index(specs, release)
     if latent_index is not None:
-        why = "states lie on the pages of latents, and the pages of their index beside them"
+        why = "the states share the pages of the latents, and their index has pages of its own next to them"
         return Grouping(_numbered(latent_index), "latent_index", why, specs)
     hidden = {layer: spec for layer, spec in specs.items() if spec.hidden_states}
     rest = {layer: spec for layer, spec in specs.items() if layer not in hidden}

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from kvinspect.provenance import vllm
 
 LogLines = Callable[[int, int, float, str], list[str]]
-"""(tokens, longest request in tokens, requests at once, platform) → lines."""
+"""(tokens, longest request in tokens, concurrent requests, platform) → lines."""
 
 
 @vllm("get_kv_cache_configs", until="0.27")

@@ -37,7 +37,7 @@ class Worker(NamedTuple):
 
 
 class Capacity(NamedTuple):
-    """`num_tokens` is requests at once times the longest request, which is no size of a pool.
+    """`num_tokens` is concurrent requests times the longest request, which is no size of a pool.
 
     `pool_tokens` is what releases before 0.25 logged under the same words: the tokens of the smallest block, for each
     block that a group would get if all groups got as many.

@@ -50,7 +50,7 @@ class RequestLoad(NamedTuple):
     shared_blocks: int
     at_once: int
     limit: str
-    """What limits `at_once`: `kv_cache`, `max_num_seqs`, or `max_model_len` where no such request is taken."""
+    """What limits `at_once`: `kv_cache`, `max_num_seqs`, or `max_model_len` where vLLM rejects such requests."""
 
     @property
     def fits(self) -> bool:
@@ -92,13 +92,13 @@ class RequestAnswer(NamedTuple):
         shape, load = self.load.shape, self.load
         what = f"{counted(shape.number, 'request', ',')} of {shape.prompt:,} + {counted(shape.output, 'token', ',')}"
         if load.limit == "max_model_len":
-            return f"Does not fit: {what} are longer than max_model_len; no such request is taken"
+            return f"Does not fit: {what} are longer than max_model_len; vLLM rejects such requests"
         low, high = self.at_once
         fit = f"{low:,}" if low == high else f"{low:,} to {high:,}"
         about = "" if self.ends is None else "about "
         share = f"; together they take {about}{load.share:.0%} of the KV cache" if load.share is not None else ""
         why = " (max_num_seqs)" if load.limit == "max_num_seqs" and not load.fits else ""
-        return f"{self.verdict[:1].upper()}{self.verdict[1:]}: {what} at once, where {fit} can run{why}{share}"
+        return f"{self.verdict[:1].upper()}{self.verdict[1:]}: {what}; {fit} can run concurrently{why}{share}"
 
     def to_dict(self) -> dict[str, Any]:
         """The answer as JSON; sizes in blocks, lengths in tokens."""

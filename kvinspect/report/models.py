@@ -12,5 +12,5 @@ def page(names: Sequence[str]) -> Page:
     """A list of names."""
     heading = Heading(spans(Span("models", "strong"), "   that need no network"), spans(counted(len(names), "model")))
     items = (Item("•", spans(name)) for name in names)
-    hint = "kvinspect plan NAME takes these, a folder, a config.json, or any id of the Hugging Face Hub."
+    hint = "kvinspect plan NAME accepts these names, a folder, a config.json, or any id of the Hugging Face Hub."
     return Page((heading, *items, Paragraph(spans(hint))))

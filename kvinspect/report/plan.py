@@ -190,7 +190,7 @@ def _why(answer: PlanAnswer) -> Iterable[Block]:
     yield Paragraph(spans(f"Why: {grouping.why}."))
     for padding, layers in grouping.padding:
         slots = counted(padding, "slot")
-        text = f"{slots} of padding beside {counted(layers, 'layer')}, which wastes at most {padding / layers:.2%}"
+        text = f"{slots} of padding for {counted(layers, 'layer')}, which wastes at most {padding / layers:.2%}"
         yield Item("!", spans(text + "."))
 
 
@@ -237,7 +237,7 @@ def _capacity(answer: PlanAnswer) -> Iterable[Block]:
             f"A request costs {' and '.join(parts)} on each worker; one of {counted(longest, 'token', ',')} needs "
             f"{counted(cost.blocks, 'block', ',')} ({human_bytes(whole)}), and ",
             Span(f"{found.max_concurrency:.2f}", "strong"),
-            " of them fit at once.",
+            " of them run concurrently.",
         )
     )
     yield Paragraph(spans("At start-up the engine logs:"))

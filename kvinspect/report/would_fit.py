@@ -8,7 +8,7 @@ from kvinspect.document.numbers import counted
 from kvinspect.question.change import WouldFit
 from kvinspect.report.page_parts import Block, Column, Paragraph, Span, Style, Table, cell, columns, spans
 
-COLUMNS = columns("change", "result", Column("requests at once"))
+COLUMNS = columns("change", "result", Column("concurrent requests"))
 
 SIGNS: dict[str, tuple[str, Style]] = {
     "fits": ("✓ fits", "good"),

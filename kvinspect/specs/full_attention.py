@@ -35,10 +35,10 @@ class FullAttentionSpec(AttentionSpec):
 
     def merged(self, specs: Sequence[Any], rules: MergeRules) -> Self:
         """`FullAttentionSpec.merge`: windows and chunks count where all that have one have the same."""
-        require(specs, "keeps_all", "full attention stands beside another kind")
+        require(specs, "keeps_all", "full attention is mixed with another kind")
         self.merge_kind(specs)
         if any(spec.latent for spec in specs):
-            raise unlike("full attention stands beside latent attention")
+            raise unlike("full attention is mixed with latent attention")
         window = one_size({spec.sliding_window for spec in specs} - {None}, "windows")
         chunk = one_size({spec.attention_chunk_size for spec in specs} - {None}, "chunks")
         agree(specs, rules.compared)

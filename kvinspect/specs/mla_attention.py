@@ -33,12 +33,12 @@ class MLAAttentionSpec(Latent, FullAttentionSpec):
 
     def merged(self, specs: Sequence[Any], rules: MergeRules) -> Self:
         """`MLAAttentionSpec.merge`: what belongs to other classes, and the alignment, is not handed on."""
-        require(specs, "keeps_all", "latent attention stands beside another kind")
-        require(specs, "latent", "latent attention stands beside another kind")
+        require(specs, "keeps_all", "latent attention is mixed with another kind")
+        require(specs, "latent", "latent attention is mixed with another kind")
         agree(specs, ("cache_dtype_str", "compress_ratio", "model_version", "indexes_kv_by_block_stride", "marks"))
         agree(specs, ("view_block_size", "block_stride_alignment", *rules.latent_compared))
         if self.head_size_v and not rules.latent_has_v:
-            raise unlike("a latent spec that says head_size_v again differs from what it is merged into")
+            raise unlike("a latent spec that sets head_size_v differs from the spec that it is merged into")
         return self._replace(
             head_size_v=self.head_size if rules.latent_has_v else 0,
             alignment=None,

@@ -19,5 +19,5 @@ class RSWASpec(FullAttentionSpec):
     def merge_kind(self, specs: Sequence[Any]) -> None:
         """Only its own kind, with windows alike."""
         if any(spec.kind != self.kind for spec in specs):
-            raise unlike("reference sliding windows stand beside another kind")
+            raise unlike("reference sliding windows are mixed with another kind")
         agree(specs, ("rswa_window",))

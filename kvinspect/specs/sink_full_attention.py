@@ -22,4 +22,4 @@ class SinkFullAttentionSpec(FullAttentionSpec):
     def merge_fields(self, specs: Sequence[Any], rules: MergeRules) -> None:
         """Its merge forgets `tokens_per_state`, which is then compared."""
         if "compress_ratio" in rules.compared and self.compress_ratio != 1:
-            raise unlike("a spec with sinks that says tokens_per_state differs from what it is merged into")
+            raise unlike("a spec with sinks that sets tokens_per_state differs from the spec that it is merged into")

@@ -47,7 +47,7 @@ class SlidingWindowMLASpec(Latent, SlidingWindowSpec):
 
     def merged(self, specs: Sequence[Any], rules: MergeRules) -> Self:
         """`SlidingWindowMLASpec.merge`, which hands on neither alignment, nor quantisation, nor a size of V."""
-        require(specs, "latent_window", "sliding windows over latents stand beside another kind")
+        require(specs, "latent_window", "sliding windows over latents are mixed with another kind")
         same = ("cache_dtype_str", "compress_ratio", "model_version", "sliding_window", "indexes_kv_by_block_stride")
         agree(specs, (*same, "extra_retained_tokens", "marks", "dcp_sharded", "block_stride_alignment"))
         size = self.head_size if rules.latent_has_v else 0

@@ -30,6 +30,6 @@ class TQFullAttentionSpec(FullAttentionSpec):
     def merge_fields(self, specs: Sequence[Any], rules: MergeRules) -> None:
         """Slots alike; a class without slots has no such field."""
         if any(spec.kind != self.kind for spec in specs):
-            text = "TurboQuant layers stand beside full attention without slots"
+            text = "TurboQuant layers are mixed with full attention without slots"
             raise Refused("AttributeError", text, function="merge")
         agree(specs, ("tq_slot_size",))

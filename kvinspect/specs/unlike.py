@@ -27,7 +27,7 @@ def one_size(sizes: set[int | None], what: str) -> int | None:
 def require(specs: Sequence[Any], fact: str, otherwise: str) -> None:
     """Raises Refused where a fact does not hold for all specs, which are attention's."""
     if not all(spec.is_attention for spec in specs):
-        raise unlike("attention layers stand beside other layers")
+        raise unlike("attention layers are mixed with other layers")
     if not all(getattr(spec, fact) for spec in specs):
         raise unlike(otherwise)
 

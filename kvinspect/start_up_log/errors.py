@@ -19,13 +19,13 @@ _KNOWN: tuple[tuple[str, str, str], ...] = (
     (
         " exceeds available Mamba cache blocks",
         rf"max_num_seqs \((?P<seqs>{COUNT})\) exceeds available Mamba cache blocks \((?P<blocks>{COUNT})\)",
-        "each of {seqs} sequences takes a block of states, and there are {blocks}; lower --max-num-seqs to {blocks} or "
+        "each of {seqs} sequences needs a state block, and there are {blocks}; lower --max-num-seqs to {blocks} or "
         "give the cache more memory.",
     ),
     (
         "No valid attention backend found",
         r"No valid attention backend found for (?P<platform>\w{1,40})(?:.{0,2000}?Reasons: (?P<reasons>.{1,2000}))?",
-        "no attention backend of {platform} takes the layers; what each of them lacks stands in the line.",
+        "no attention backend of {platform} supports the layers; the log line lists what each backend lacks.",
     ),
     (
         "failed to convert the KV cache specs to one unified type",

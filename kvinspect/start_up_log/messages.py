@@ -53,7 +53,8 @@ _FORMS: tuple[tuple[str, str, str, str], ...] = (
         "backend",
         " backend",
         r"Using (?:AttentionBackendEnum\.)?(?P<backend>[A-Z][A-Z0-9_]{1,60}) (?:attention )?backend",
-        "Attention runs on {backend}: the first of the platform's order that takes the model's heads and dtypes.",
+        "Attention runs on {backend}: the requested backend, or the platform's highest-priority backend that supports "
+        "the model's head size and dtypes.",
     ),
     (
         "layout",
@@ -112,7 +113,7 @@ _FORMS: tuple[tuple[str, str, str, str], ...] = (
         "reserved",
         " GiB memory for KV Cache as specified",
         rf"reserved (?P<gib>{_D}) GiB memory for KV Cache as specified by kv_cache_memory_bytes",
-        "{gib} GiB are for the cache because --kv-cache-memory-bytes says so; nothing was measured.",
+        "{gib} GiB are for the KV cache, as --kv-cache-memory-bytes sets it; nothing was measured.",
     ),
     (
         "reserved",
@@ -216,7 +217,8 @@ _FORMS: tuple[tuple[str, str, str, str], ...] = (
         "current --gpu-memory-utilization=",
         rf"current --gpu-memory-utilization=(?P<fraction>{_D}) is equivalent to "
         rf"--gpu-memory-utilization=(?P<equivalent>{_D}) without",
-        "Counting graphs takes as much as lowering --gpu-memory-utilization from {fraction} to {equivalent} would.",
+        "Including the memory of CUDA graphs has the effect of lowering --gpu-memory-utilization from {fraction} to "
+        "{equivalent}.",
     ),
     (
         "graphs_captured",

@@ -76,7 +76,7 @@ def _capacity_rows(log: StartUpLog, low: PlanAnswer, high: PlanAnswer) -> Iterat
         yield row("tokens of the pool", log.num_tokens, lambda capacity: capacity.pool_tokens)
     else:
         yield row("tokens", log.num_tokens, lambda capacity: capacity.num_tokens)
-    yield row("requests at once", log.max_concurrency, _two)
+    yield row("concurrent requests", log.max_concurrency, _two)
 
 
 def _unless_refused(plan: PlanAnswer, number: Any) -> Any:

@@ -250,8 +250,8 @@ def _size_sentence(log: StartUpLog) -> str:
     """What the size means, with a place for its tokens: found once, for a long log may have thousands of such lines."""
     if log.size_meaning == "concurrency":
         return (
-            f"{{tokens:,}} = floor(concurrency × {log.max_model_len:,}): tokens of requests of the greatest length, "
-            f"and fewer than fit of shorter ones where windows or states take the rest."
+            f"{{tokens:,}} = floor(concurrency × {log.max_model_len:,}): tokens in requests of the maximum length; "
+            f"with windows or states, shorter requests fit more tokens."
         )
     if log.size_meaning == "blocks":
         each = f"{log.blocks_per_group:,} × {log.attention_block_size:,}" if log.blocks_per_group else "that"

@@ -176,7 +176,7 @@ def test_of_a_pipeline_the_first_worker_is_compared(run):
         ([MODEL, "--kv-cache-dtype", "--", MODEL], "A: --kv-cache-dtype lacks its value"),
         (both("--max-num-seqs", "x"), "<engine arguments> of B: max_num_seqs: expected a whole number"),
         (both("--hf-overrides", "{"), "<engine arguments> of B: hf_overrides"),
-        (both("--max-num-sequs", "4"), "B: --max-num-sequs is no flag of vLLM 0.33.0; did you mean --max-num-seqs?"),
+        (both("--max-num-sequs", "4"), "B: --max-num-sequs is not a flag of vLLM 0.33.0; did you mean --max-num-seqs?"),
         ([MODEL, "--", "nosuch"], "B: there is no file or folder nosuch"),
         (["nosuch", "--", MODEL], "A: there is no file or folder nosuch"),
         ([MODEL, "--", "--max-num-seqs", "4"], "B: which model?"),

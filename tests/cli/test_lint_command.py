@@ -70,7 +70,7 @@ def test_a_flag_of_another_release_is_a_finding_and_one_of_none_a_wrong_call(run
     assert "(in 0.33.0; not in 0.25.1)" in done.stdout
     wrong = run("lint", MODEL, "--enable-flux-capacitor")
     assert (wrong.returncode, wrong.stdout) == (2, "")
-    assert "--enable-flux-capacitor is no flag of vLLM" in wrong.stderr
+    assert "--enable-flux-capacitor is not a flag of vLLM" in wrong.stderr
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,12 @@ model_config: {max_model_len: 4096}
 def test_a_model_in_every_format(run):
     shown = run("plan", MODEL, *MEMORY)
     assert (shown.returncode, shown.stderr) == (0, "")
-    for words in ("5,720 blocks", "Qwen3ForCausalLM", "GPU KV cache size: 91,520 tokens", "FLASH_ATTN: first on"):
+    for words in (
+        "5,720 blocks",
+        "Qwen3ForCausalLM",
+        "GPU KV cache size: 91,520 tokens",
+        "FLASH_ATTN: highest-priority backend",
+    ):
         assert words in shown.stdout
     found = json.loads(run("plan", MODEL, *MEMORY, "-f", "json").stdout)
     assert (found["num_blocks"], found["num_tokens"], found["max_concurrency"]) == (5720, 91520, 2.234375)
@@ -214,7 +219,7 @@ def test_a_sweep_in_which_some_points_are_refused(run):
     [
         ("max_model_len=8k..128k", (64000, 128000), "is longer than the model's 40960 tokens"),
         ("tensor_parallel_size=1,2,3,4", (3,), "cannot be divided among tensor_parallel_size 3"),
-        ("block_size=7,16", (7,), "blocks of 7"),
+        ("block_size=7,16", (7,), "block size 7"),
     ],
 )
 def test_an_impossible_point_leaves_the_others_planned(run, tmp_path, sweep, refused, why):
@@ -236,8 +241,8 @@ def test_an_impossible_point_leaves_the_others_planned(run, tmp_path, sweep, ref
 def test_a_sweep_of_which_no_point_is_possible_says_why(run):
     done = run("plan", MODEL, *MEMORY, "--sweep", "block_size=7,9")
     assert (done.returncode, done.stdout) == (1, "")
-    assert "blocks of 7" in done.stderr
-    assert "blocks of 9" in done.stderr
+    assert "block size 7" in done.stderr
+    assert "block size 9" in done.stderr
 
 
 def test_a_sweep_says_what_a_request_and_the_memory_of_each_point_are(run):
@@ -274,7 +279,7 @@ def test_a_log_is_held_against_the_plan_of_the_model(run, ranks, code):
     assert {row["what"]: row["agrees"] for row in found["compared"]} == {
         "longest request in tokens": True,
         "tokens": code == 0,
-        "requests at once": code == 0,
+        "concurrent requests": code == 0,
     }
 
 
@@ -317,7 +322,7 @@ def test_a_log_beside_a_plan_that_is_refused(run, flags):
         "the engine starts": (False, False),
         "longest request in tokens": (40960, True),
         "tokens": (None, False),
-        "requests at once": (None, False),
+        "concurrent requests": (None, False),
     }
 
 

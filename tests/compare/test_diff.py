@@ -371,6 +371,6 @@ def test_blocks_made_and_read_in_the_same_way_are_the_same_though_nobody_knows_w
 def test_dims_that_are_not_what_a_backend_takes_them_for_are_told():
     first, *_ = kvinspect.diff(packed(), packed(engine="0.26")).layers
     assert first.outcome.why == (
-        "vLLM 0.25 permutes the packed view of TRITON_ATTN from another order than it is made in, "
-        "so its dims are not what the backend takes them for",
+        "vLLM 0.25 permutes the packed view of TRITON_ATTN from another order than it is allocated in, "
+        "so the backend misreads its dims",
     )

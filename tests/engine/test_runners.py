@@ -180,7 +180,7 @@ def test_the_specs_tell_a_hybrid_once_the_model_has_a_name():
 def test_a_model_without_a_name_gets_v2_and_a_reason(given):
     answer = answered(**given)
     assert (answer["model_runner"], answer["model_runner_source"]) == ("v2", "default")
-    assert "hangs on model_config.architectures" in answer["model_runner_why"]
+    assert "depends on model_config.architectures" in answer["model_runner_why"]
     assert answer["model_runner_why"].endswith("for most hybrid models it is v1")
 
 

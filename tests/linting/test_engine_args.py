@@ -42,7 +42,7 @@ def test_the_words_of_a_call_have_the_same_findings():
 
 def test_a_flag_of_another_release_is_a_finding_and_one_of_none_a_wrong_call():
     assert found(MODEL, {"max_num_partial_prefills": 2}, engine="0.33")[0][0] == "KV005"
-    with pytest.raises(ValueError, match="is no flag of vLLM"):
+    with pytest.raises(ValueError, match="is not a flag of vLLM"):
         kvinspect.lint(MODEL, engine_args={"flux_capacitor_size": 2})
     with pytest.raises(ValueError, match="nowhere"):
         kvinspect.lint("nowhere.json", engine_args={})

@@ -41,9 +41,9 @@ def test_words(words, arguments):
     ("words", "message"),
     [
         ("m --tensor-paralel-size 4", "did you mean --tensor-parallel-size?"),
-        ("m -O.level=3", "-O.level=3 is no flag of vLLM 0.27.1"),
-        ("m -O", "-O is no flag of vLLM 0.27.1"),
-        ("m -cx.mode=3", "-cx.mode is no flag of vLLM 0.27.1"),
+        ("m -O.level=3", "-O.level=3 is not a flag of vLLM 0.27.1"),
+        ("m -O", "-O is not a flag of vLLM 0.27.1"),
+        ("m -cx.mode=3", "-cx.mode is not a flag of vLLM 0.27.1"),
         ("m --max-model-len", "--max-model-len lacks its value"),
     ],
 )

@@ -17,7 +17,7 @@ ERROR = "ERROR 08-02 11:20:11 [core.py:1108] ValueError: nobody has thought of t
     ("name", "why"),
     [
         ("too-few-state-blocks", "lower --max-num-seqs to 614"),
-        ("no-backend", "no attention backend of cuda takes the layers"),
+        ("no-backend", "no attention backend of cuda supports the layers"),
         ("manager-off-too-small", "needs 38.87 GiB, and there are 19.21"),
         ("not-one-type", "the layers do not become one type"),
         ("too-small", "needs 4.26 GiB, and there are 4.25"),

@@ -64,7 +64,7 @@ def resolve(
         _check(candidates, "pages that differ in shape need a layout that keeps a page together")
     if by_sharding and _sharded_and_not(specs, unpadded):
         candidates = [layout for layout in candidates if layout.block_outermost]
-        _check(candidates, "sharded caches beside replicated ones of other pages need the blocks outermost")
+        _check(candidates, "sharded and replicated caches with different page sizes require the blocks outermost")
     if requested is None:
         return Layout(candidates[0].name, why, tuple(candidates))
     wanted = layout_of(requested)
@@ -72,7 +72,7 @@ def resolve(
         allowed = " or ".join(x.name for x in candidates)
         text = f"{requested} is requested, but backends and page sizes allow only {allowed}"
         raise Refused("ValueError", text, function=FUNCTION, path=("kv_cache_layout",), kind="layout-not-supported")
-    return Layout(wanted.name, "the document says so", tuple(candidates))
+    return Layout(wanted.name, "set by the document", tuple(candidates))
 
 
 def cells(spec: LayerSpec, unpadded: UnpaddedPage) -> tuple[int, int, int]:
@@ -88,7 +88,9 @@ def _sharded_and_not(specs: Sequence[LayerSpec], unpadded: UnpaddedPage) -> bool
 def _preferred(declared: Mapping[str, Sequence[str] | None]) -> str:
     asking = [name for name, names in declared.items() if names is not None]
     return (
-        f"what {' and '.join(asking)} can read" if asking else "the engine's first choice, as no backend asks for any"
+        f"what {' and '.join(asking)} can read"
+        if asking
+        else "the engine's first choice, because no backend requires one"
     )
 
 

@@ -65,7 +65,7 @@ def _page_begins(
         raise Refused("AssertionError", text, function="compute_layout_strides", kind="padded-page")
     begin = max(layout.value.index(L), layout.value.index(B)) + 1
     if prod(shape[axis] for axis in layout.value[:begin]) != shape[L] * num_blocks:
-        text = f"padded pages have to be whole in memory, and {layout.name} takes them apart"
+        text = f"padded pages must be contiguous in memory, and {layout.name} splits them"
         raise Refused("AssertionError", text, function="compute_layout_strides", kind="padded-page")
     return begin
 

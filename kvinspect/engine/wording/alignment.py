@@ -28,7 +28,7 @@ def tensor(
     if decision == "refused" and outcome.refusal is not None:
         return f"vLLM stops at start-up with {outcome.refusal.type}: {outcome.refusal.text}"
     if decision == "packed" and not tensor.block_stride:
-        return "packed: all layers lie on one allocation, block by block, because the KV connector asks for it"
+        return "packed: all layers lie on one allocation, block by block, because the KV connector requires it"
     if decision == "packed":
         stride = counted(tensor.block_stride, "byte")
         return f"packed: block_stride is {stride}, and the alignment leaves packed allocations alone"
@@ -67,7 +67,7 @@ def _deed(decision: str, outcome: TensorOutcome) -> str:
     moved = [layer for layer, said in outcome.decisions.items() if said == RESTRIDED]
     left = [layer for layer, said in outcome.decisions.items() if said == SKIPPED]
     if decision == "restrided" and any(outcome.views[layer].block_dim == 1 for layer in moved):
-        return "beside state-space layers vLLM moves the K/V-first views onto blocks-first storage"
+        return "next to state-space layers, vLLM restrides the K/V-first views onto blocks-first storage"
     if decision == "restrided":
         return "vLLM keeps the K/V-first storage and restrides the blocks-first views"
     if decision == "skipped":

@@ -31,7 +31,7 @@ def _layout(given: Given, built: Built) -> Iterator[Reason]:
         text = f"{built.layout.name}: {' and '.join(requiring)} requires it"
         text += f", whatever the document says ({written})" if written not in (None, built.layout.name) else ""
     else:
-        text = f"{built.layout.name}: " + ("the document says so" if written else "the engine's default")
+        text = f"{built.layout.name}: " + ("set by the document" if written else "the engine's default")
     yield Reason("layout", text, "get_required_kv_cache_layout, VLLM_KV_CACHE_LAYOUT")
 
 
@@ -49,7 +49,7 @@ def pages(given: Given, built: Built) -> Iterator[Reason]:
 def kernel_blocks(given: Given, built: Built) -> Iterator[Reason]:
     """The kernel block size of each group."""
     if given.document.model.kernel_block_sizes is not None:
-        yield Reason("kernel blocks", f"{list(built.kernel_blocks)}: the document says so", "kernel_block_sizes")
+        yield Reason("kernel blocks", f"{list(built.kernel_blocks)}: set by the document", "kernel_block_sizes")
         return
     caching = [group for group in built.attention.groups if group.first_spec.managed]
     for group, size in zip(caching, built.kernel_blocks, strict=True):
@@ -65,11 +65,10 @@ def _choice(built: Built, group: KVCacheGroup, size: int) -> str:
     if size == manager and not all(fits(size, m.backend.sizes_for(m.spec)) for m in built.attention.members[group.id]):
         return "kept whole, because pages of other layers lie between its blocks"
     if size == manager:
-        return f"the manager's block size, which {names} takes" if names else "the manager's block size"
+        return f"the manager's block size, which {names} supports" if names else "the manager's block size"
     ratio = manager // size
-    return (
-        f"the largest size that {names} takes and that divides {manager}; a block is {counted(ratio, 'kernel block')}"
-    )
+    split = f"a block is {counted(ratio, 'kernel block')}"
+    return f"the largest size that {names} supports and that divides {manager}; {split}"
 
 
 def _placement(given: Given, built: Built) -> Iterator[Reason]:

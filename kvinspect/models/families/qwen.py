@@ -47,4 +47,4 @@ def _check_windows(text: Fields) -> None:
     """Raises DocumentError for windows on some of the layers, at which the engine stops."""
     kinds = text.layer_types()
     if kinds and len(set(kinds)) > 1 and text.maybe_count("max_window_layers", least=0) != text.layers:
-        text.refuse("max_window_layers", "the engine takes a sliding window on all layers or on none of them")
+        text.refuse("max_window_layers", "the engine supports a sliding window on all layers or on none")

@@ -14,6 +14,6 @@ KEY = (
 
 def html(answer: MMPrefixAnswer) -> str:
     """The masks as a page, with what is odd about the features."""
-    title = f"{answer.setting.source.rsplit('/', 1)[-1]}: who sees whom"
+    title = f"{answer.setting.source.rsplit('/', 1)[-1]}: attention mask"
     findings = tuple(f"{found.where}: {found.text}" for found in answer.findings)
     return page.html(title, (KEY, *findings), svg(answer))

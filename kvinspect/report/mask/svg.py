@@ -36,7 +36,7 @@ def svg(answer: MMPrefixAnswer) -> str:
 
 def _title(answer: MMPrefixAnswer) -> str:
     window = f"window of {counted(answer.sliding_window, 'token')}" if answer.sliding_window else "no window"
-    return f"{answer.setting.source.rsplit('/', 1)[-1]}: who sees whom, {window}"
+    return f"{answer.setting.source.rsplit('/', 1)[-1]}: attention mask, {window}"
 
 
 def _request(request: RequestAnswer, window: int | None, top: float) -> Iterable[str]:

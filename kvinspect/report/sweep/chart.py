@@ -1,4 +1,4 @@
-"""Where the points of a sweep lie: the first axis across, requests at once upwards, a line for each of the others."""
+"""Where the points of a sweep lie: the first axis on x, concurrent requests on y, a line for each of the others."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def chart(answer: SweepAnswer) -> Chart:
         found.setdefault(name, []).append(Mark(xs[point.values[first.name]], y, words(point)))
     return Chart(
         across=first.name,
-        upwards="requests at once",
+        upwards="concurrent requests",
         series=tuple(Series(name, tuple(marks)) for name, marks in found.items()),
         x_ticks=tuple(Tick(place, _short(value)) for value, place in xs.items()),
         y_ticks=_y_ticks(bottom, high),
@@ -72,7 +72,7 @@ def words(point: Point) -> str:
     if point.max_concurrency is None:
         return f"{at}: {point.refusal or 'no limit'}"
     return (
-        f"{at}: {point.max_concurrency:.2f} requests at once, {counted(point.num_blocks or 0, 'block', ',')}, "
+        f"{at}: {point.max_concurrency:.2f} concurrent requests, {counted(point.num_blocks or 0, 'block', ',')}, "
         f"{counted(point.num_tokens or 0, 'token', ',')}"
     )
 

@@ -21,7 +21,7 @@ from kvinspect.report.page_parts import (
     spans,
 )
 
-NUMBERS = ("blocks", "tokens", "at once", "a token", "a request", "")
+NUMBERS = ("blocks", "tokens", "concurrent", "a token", "a request", "")
 BAR = 16
 """Characters of the longest bar."""
 NOTES = 8

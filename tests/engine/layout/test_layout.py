@@ -60,7 +60,7 @@ def test_padding_steps_over_the_rest_of_the_page(spec, blocks, layers, layout, p
 
 def test_padding_has_no_room_where_pages_are_taken_apart():
     padded = spec(page_size_padded=page_by_slots(spec()) + 2)
-    with pytest.raises(Refused, match="LHBNC takes them apart"):
+    with pytest.raises(Refused, match="LHBNC splits them"):
         layout_strides(padded, 4, 2, KVCacheLayout.LHBNC)
     assert layout_strides(padded._replace(num_kv_heads=1), 4, 2, KVCacheLayout.LHBNC)[1] == padded.page_size_padded
 
