@@ -55,6 +55,7 @@ def vllm(*functions: str, since: str = FIRST, until: str | None = None) -> Calla
     source = Source(functions, since, until)
 
     def declared(rule: Rule) -> Rule:
+        """The rule itself, which carries the declaration from here on."""
         if not sources_of(rule):
             RULES.append(rule)
         rule.__vllm__ = (source, *sources_of(rule))  # type: ignore[attr-defined]

@@ -36,6 +36,7 @@ def would_fit(
     device: Any = {"engine": engine, "platform": platform, "device_capability": device_capability, "env": env}
 
     def again(change: Change) -> Any:
+        """The plan with a change, memory estimated anew."""
         arguments = {**(engine_args or {}), **change.arguments}
         other = bundled(change.model) if change.model else None
         about = load_model(other.config) if other else loaded

@@ -106,9 +106,7 @@ class Backend(NamedTuple):
         order = self.stride_orders[layout]
         if order is None:
             return tuple(range(ndim))
-        if len(order) != ndim:
-            text = f"{self.name}'s stride order has {counted(len(order), 'dim')}, its KV cache shape {ndim}"
-            raise Refused("AssertionError", text, function="get_kv_cache_stride_order")
+        self._check_dims(order, ndim, "its KV cache shape")
         missing = next((dim for dim in range(ndim) if dim not in order), None)
         if missing is not None:
             text = f"{self.name}'s stride order {list(order)} leaves out dim {missing}"
@@ -120,10 +118,14 @@ class Backend(NamedTuple):
         order = self.entry.get("kv_cache_stride_order_with_layers", {}).get(layout)
         if order is None:
             return tuple(range(ndim))
-        if len(order) != ndim:
-            text = f"{self.name}'s stride order has {counted(len(order), 'dim')}, its KV cache shape with layers {ndim}"
-            raise Refused("AssertionError", text, function="get_kv_cache_stride_order")
+        self._check_dims(order, ndim, "its KV cache shape with layers")
         return tuple(order)
+
+    def _check_dims(self, order: Sequence[int], ndim: int, what: str) -> None:
+        """Raises Refused where a stride order has other dims than the shape that it is for."""
+        if len(order) != ndim:
+            text = f"{self.name}'s stride order has {counted(len(order), 'dim')}, {what} {ndim}"
+            raise Refused("AssertionError", text, function="get_kv_cache_stride_order")
 
     def sizes_for(self, spec: Any) -> tuple[int | str, ...]:
         """The kernel block sizes for layers of a spec, on which they may hang from 0.33 on."""

@@ -69,6 +69,7 @@ def _taking(one: Any, by_typer: Callable[[Any, Any], Any]) -> Callable[[Any, Any
     least, most = described.parameter_info.min, described.parameter_info.max
 
     def process(context: Any, value: Any) -> Any:
+        """A value as the command gets it; Typer is asked where it has to convert, to refuse or to fill in."""
         taken = _taken(described.annotation, value)
         if type(taken) is int and ((least is not None and taken < least) or (most is not None and taken > most)):
             taken = UNTAKEN

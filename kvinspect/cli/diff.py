@@ -129,6 +129,7 @@ def _side(words: list[str], document: Document | None, given: ModelOptions) -> S
     from kvinspect.api.diff import of_document, planned
 
     def first_worker(asked: ModelQuestion) -> ModelQuestion:
+        """What is asked, with a line that says so where there are other workers."""
         workers = len(planned(asked).caches)
         if workers > 1:
             say(f"kvinspect: of {shlex.join(words)} this is worker 0 of {workers}")

@@ -56,6 +56,7 @@ class _Reader:
         self.text, self.at = text, 0
 
     def statements(self) -> Iterator[Statement]:
+        """The commands from here to the end. Raises ValueError at a character that no rule passes."""
         words: list[str] = []
         redirected = False
         while self.at < len(self.text):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kvinspect.document.document import Document
 from kvinspect.document.refusal import Refused
+from kvinspect.engine.align import UNCHANGED
 from kvinspect.engine.align_answer import AlignAnswer, AnswerHeader, LayerAnswer
 from kvinspect.engine.chain import Stages
 from kvinspect.engine.groups import KVCacheGroup
@@ -49,7 +50,7 @@ def _layer(cache: Stages, soundness: Soundness, group: KVCacheGroup, layer: str)
     spec = group.spec_of(layer)
     target = cache.document.shared.get(layer, layer)
     view, place = soundness.views.get(target), cache.views.places.get(target)
-    decision = "alias" if layer != target else soundness.decisions.get(layer, "unchanged")
+    decision = "alias" if layer != target else soundness.decisions.get(layer, UNCHANGED)
     return LayerAnswer(
         layer_name=layer,
         kv_cache_group_id=group.id,

@@ -35,6 +35,7 @@ def _customized(
     """The group with what the backend of its (first) layer packs, and that backend told the V head size."""
 
     def one(spec: LayerSpec, layer: str) -> LayerSpec:
+        """The spec of one layer as its backend packs it."""
         backend = runs.of(layer).backend
         if backend.value_size_of_class and spec.is_attention:
             sizes[backend.name] = spec.head_size_v or spec.head_size

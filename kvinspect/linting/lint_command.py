@@ -108,6 +108,7 @@ def judged(line: CommandLine, rules: Rules, settings: Settings, ask: Ask) -> Fil
     source = line.source
 
     def model() -> Sequence[Finding]:
+        """What is found about the model; a model that cannot be used is a finding."""
         try:
             return list(of_model(source, ask))
         except DocumentError as error:

@@ -23,6 +23,7 @@ def _pattern(is_sliding: Callable[[Readers, int], Any]) -> Rule:
     """`layer_types` as written, else by a question about each layer."""
 
     def rule(fields: Readers) -> Sequence[str]:
+        """The kind of each layer."""
         if "layer_types" in fields:
             return fields.words("layer_types")
         return [SLIDING if is_sliding(fields, i) else FULL for i in range(fields.layers)]

@@ -50,6 +50,7 @@ def _intervals(name: str | None = "full_attention_interval") -> Rule:
     """Full attention every fourth layer, or as often as a field says; linear attention else."""
 
     def rule(fields: Readers) -> Sequence[str]:
+        """The kind of each layer."""
         if "layer_types" in fields:
             return fields.words("layer_types")
         period = fields.count(name, 4) if name else 4
@@ -87,6 +88,7 @@ def _state_head(inner: str | None = None) -> Rule:
     """`mamba_d_head`, `auto` standing for what a head of the mixer gets of `inner` or the expanded hidden size."""
 
     def rule(fields: Readers) -> int:
+        """Elements of a head of the mixer."""
         if "mamba_d_head" in fields and not fields.is_word("mamba_d_head", "auto"):
             return fields.count("mamba_d_head")
         size = fields.maybe_count(inner, least=0) if inner else None

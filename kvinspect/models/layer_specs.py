@@ -93,6 +93,7 @@ def make_specs(model: Model, setting: ModelSetting, stage: int = 0) -> Specs:
     without = tuple(sorted(layer.name for layer in layers if _has_no_cache(layer)))
 
     def made(layer: Layer) -> LayerCache:
+        """A layer under the settings of the model that it belongs to, the target or a draft."""
         chooser = choosers.of_layer(layer)
         make = _Maker(model, chooser.setting, chooser, sizes, leave_states)
         marked = setting.rules.marks_drafts and layer.name in choosers.drafted

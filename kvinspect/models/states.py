@@ -32,6 +32,19 @@ class Mamba2(NamedTuple):
     kernel: int
 
 
+def mamba2_sizes(scope: Scope, intermediate: int | None = None) -> Mamba2:
+    """The sizes that a config.json names `mamba_*`; the mixer is an expanded hidden state where no size is given."""
+    text = scope.text
+    return Mamba2(
+        intermediate=intermediate or text.count("mamba_expand") * text.hidden_size,
+        groups=text.count("mamba_n_groups"),
+        heads=text.count("mamba_n_heads"),
+        head_dim=text.count("mamba_d_head"),
+        state=text.count("mamba_d_state"),
+        kernel=text.count("mamba_d_conv", least=2),
+    )
+
+
 class Delta(NamedTuple):
     """Sizes of a gated delta net."""
 

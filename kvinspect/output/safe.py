@@ -81,6 +81,7 @@ def without_commands(text: str, syntax: Syntax) -> str:
     """
 
     def at_start(found: re.Match[str]) -> str:
+        """What stands in place of a command that begins a line; one of our own is left as it is."""
         if syntax is Syntax.COMMANDS and found[1] in ("", "\n") and _OURS.match(text, found.end(1)):
             return found[0]
         return found[1] + colon

@@ -58,6 +58,7 @@ def keeping_blocks(specs: Specs, release: PlannerRelease) -> dict[str, LayerSpec
         return dict(specs)
 
     def one(spec: LayerSpec) -> LayerSpec:
+        """A spec that keeps every token; `size` is in tokens."""
         if not spec.is_attention or not spec.kept_as:
             return spec
         size = full if latent and spec.latent_window else spec.block_size
@@ -85,6 +86,7 @@ def _to_one_block(specs: Specs, release: PlannerRelease, plain: bool) -> dict[st
     only = full.pop() if len(full) == 1 else None
 
     def one(spec: LayerSpec) -> LayerSpec:
+        """A spec that keeps every token, in blocks of the one size (tokens) and with a page (bytes) to match."""
         if not spec.is_attention or not spec.kept_as:
             return spec
         size = only or spec.block_size

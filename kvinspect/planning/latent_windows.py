@@ -114,6 +114,7 @@ def padded_to_full(window: UniformTypeSpecs, full: UniformTypeSpecs, release: Pl
         raise Refused("AssertionError", text, function="_get_kv_cache_groups_uniform_groups")
 
     def fitted(spec: LayerSpec) -> LayerSpec:
+        """A spec whose page, in bytes, is one of the pages without a window."""
         page = min(page for page in known if page >= release.page(spec))
         return spec if page == release.page(spec) else spec.padded(page)
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from kvinspect.models.layers import Attention, Layer
 from kvinspect.models.scope import Scope
-from kvinspect.models.states import Mamba2, States
+from kvinspect.models.states import States, mamba2_sizes
 
 ARCHITECTURES = ("GraniteMoeHybridForCausalLM",)
 
@@ -23,18 +23,6 @@ def layers(scope: Scope) -> Iterator[Layer]:
             name = scope.named(f"model.layers.{i}.self_attn.attn")
             yield Attention(name, i, text.heads, text.kv_heads, text.shared_out())
         elif kind in MIXING:
-            yield states.mamba2(f"model.layers.{i}.mixer", i, _sizes(scope))
+            yield states.mamba2(f"model.layers.{i}.mixer", i, mamba2_sizes(scope))
         else:
             text.fail("layer_types", "mamba or attention for each layer", kind)
-
-
-def _sizes(scope: Scope) -> Mamba2:
-    text = scope.text
-    return Mamba2(
-        intermediate=text.count("mamba_expand") * text.hidden_size,
-        groups=text.count("mamba_n_groups"),
-        heads=text.count("mamba_n_heads"),
-        head_dim=text.count("mamba_d_head"),
-        state=text.count("mamba_d_state"),
-        kernel=text.count("mamba_d_conv", least=2),
-    )
