@@ -35,7 +35,7 @@ GRAPHS = {
 """The CUDA graph mode that runs, where the comment of a config speaks of it."""
 
 REQUESTS = {"gemma-3-27b-two-images.yaml": [((14, 269),)]}
-"""The ranges that attend both ways."""
+"""The ranges that attend bidirectionally."""
 
 
 def test_no_config_is_without_an_expectation():

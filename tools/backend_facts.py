@@ -87,7 +87,7 @@ def packed_cache_dtypes(backend):
 
 
 def reads_mm_prefix(backend):
-    """False where a class says that it takes ranges that attend both ways, and nothing in its modules reads one."""
+    """False where a class reports bidirectional ranges and nothing in its modules reads one."""
     if not backend.supports_mm_prefix():
         return None
     modules = {cls.__module__ for cls in (*backend.__mro__, backend.get_impl_cls(), backend.get_builder_cls())}

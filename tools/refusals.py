@@ -124,8 +124,8 @@ the function that does; those that are **not modelled**, so that a plan may say 
 are irrelevant to cache, layout, graphs and parallelism.
 
 `tools/refusals.py` writes it from `tests/releases/refusals.tsv`, which knows a statement by its function and a digest
-of it and of the condition around it. A release that adds one or changes one fails a test until somebody has settled
-its class.
+of it and of the condition around it. A release that adds one or changes one fails a test until its class is
+settled.
 """
 
 

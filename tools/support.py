@@ -29,7 +29,7 @@ def flash_attn_support(row):
 
 
 UNCLAMPED = {"unclamped_window": True}
-"""A layer has a sliding window at which the model does not cut the ranges that attend both ways."""
+"""A layer has a sliding window at which the model does not cut the ranges that attend bidirectionally."""
 
 
 def flashinfer_support(backend):

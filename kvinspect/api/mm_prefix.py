@@ -9,7 +9,7 @@ from kvinspect.mm_prefix.mm_prefix_answer import MMPrefixAnswer
 
 @checked
 def mm_prefix(document: Origin, *, engine: str | None = None) -> MMPrefixAnswer:
-    """The spans of image and video tokens that attend both ways, in tokens of the prompt, both ends in.
+    """The spans of image and video tokens that attend bidirectionally, in tokens of the prompt, both ends in.
 
     `engine` is a release and wins over the document's. Raises DocumentError where the document cannot be used, or names
     a release that nobody knows.

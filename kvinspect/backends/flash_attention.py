@@ -33,7 +33,7 @@ class FlashAttentionRules(NamedTuple):
     block_of_large_fp8: int | None = None
     """Tokens of version 4's blocks on compute capability 9 with heads of 512 in fp8, where they are fixed."""
     shares_prefix: tuple[int, ...] = (3, 4)
-    """Versions with which Triton shares a layer whose images attend both ways."""
+    """Versions with which Triton shares a layer whose images attend bidirectionally."""
 
 
 class FlashAttention(NamedTuple):

@@ -67,7 +67,7 @@ def deployment_facts(document: Document) -> dict[str, Any]:
 
 
 def _has_window(document: Document) -> bool:
-    """Whether a layer has a sliding window, at which a model may cut the ranges that attend both ways, or not."""
+    """Whether a layer has a sliding window, at which a model may cut the ranges that attend bidirectionally, or not."""
     multimodal = document.model.multimodal
     if multimodal is not None and multimodal.mm_prefix_clamp_sliding_window:
         return False

@@ -22,8 +22,8 @@ _YES_OR_NO = {
     "use_non_causal": ("attention is not causal", "attention is causal"),
     "xqa_head_size": ("XQA supports the head size", "XQA does not support the head size"),
     "unclamped_window": (
-        "ranges that attend both ways are not cut at a sliding window",
-        "ranges that attend both ways are cut at every sliding window",
+        "ranges that attend bidirectionally are not cut at a sliding window",
+        "ranges that attend bidirectionally are cut at every sliding window",
     ),
     "trtllm_kernels": ("TRT-LLM kernels can be had", "TRT-LLM kernels cannot be had"),
 }

@@ -1,1 +1,1 @@
-"""PrefixLM: which spans of a prompt attend both ways, because an image or a video stands there."""
+"""PrefixLM: which spans of a prompt attend bidirectionally: those of images and videos."""

@@ -20,7 +20,7 @@ class RequestAnswer(NamedTuple):
 
     @property
     def ranges(self) -> tuple[Range, ...]:
-        """The spans that attend both ways, as the engine lists them."""
+        """The spans that attend bidirectionally, as the engine lists them."""
         return tuple(span.range for span in self.spans if not span.skipped)
 
     @property

@@ -15,14 +15,14 @@ from kvinspect.mm_prefix.masks import runs
 from kvinspect.provenance import vllm
 
 MODALITIES = ("image", "video")
-"""The features whose tokens attend both ways."""
+"""The features whose tokens attend bidirectionally."""
 
 Range = tuple[int, int]
 """First and last token of a span of the prompt, both in it."""
 
 
 class Span(NamedTuple):
-    """A span of a feature: where it stands, and why it stays causal, "" where it attends both ways."""
+    """A span of a feature: where it stands, and why it stays causal, "" where it attends bidirectionally."""
 
     feature: int
     range: Range

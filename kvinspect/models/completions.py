@@ -41,7 +41,7 @@ def _window(fields: Readers) -> int | None:
 
 
 def _half(window: int | None) -> int | None:
-    """Gemma's window to one side, where tokens attend both ways."""
+    """Gemma's window to one side, where tokens attend bidirectionally."""
     return None if window is None else window // 2 + 1
 
 

@@ -87,7 +87,7 @@ class Scope:
         """A stack of decoder layers, each with one attention: what most models are.
 
         `head_size` and `num_kv_heads` are the configuration's where they are not given. `may_look_both_ways` is for
-        models that attend both ways where their configuration says that they are not causal.
+        models that attend bidirectionally where their configuration says that they are not causal.
         """
         text = self.text
         both = may_look_both_ways and not text.flag("is_causal", self.config.flag("is_causal", True))

@@ -20,7 +20,7 @@ LATENT_TYPES = frozenset({
 """Model types whose attention is MLA where they have a latent size (`is_deepseek_mla`)."""
 
 MM_PREFIX_TYPES = frozenset({"bagel", "gemma3", "molmo2", "moondream3", "paligemma", "umm"})
-"""Model types whose image tokens attend both ways (`is_mm_prefix_lm`)."""
+"""Model types whose image tokens attend bidirectionally (`is_mm_prefix_lm`)."""
 
 GEMMA4_TYPES = frozenset({"gemma4", "gemma4_text", "gemma4_unified", "gemma4_unified_text", "diffusion_gemma_text"})
 NO_HEADS = frozenset({"mamba", "falcon_mamba", "medusa", "timm_wrapper"})
@@ -39,7 +39,7 @@ class Shape(NamedTuple):
     max_len: float
     max_len_key: str
     largest_item: int = 0
-    """Tokens of the largest image or video where its tokens attend both ways, so that a batch has to hold it whole."""
+    """Tokens of the largest image or video whose tokens attend bidirectionally, so that a batch must hold it whole."""
 
 
 def shape_of(model: Model, may_see: bool = True) -> Shape:

@@ -188,7 +188,7 @@ class Question:
 
     @cached_property
     def mm_prefix(self) -> MMPrefixAnswer:
-        """The spans of multimodal tokens that attend both ways."""
+        """The spans of multimodal tokens that attend bidirectionally."""
         from kvinspect.mm_prefix.mm_prefix import mm_prefix_document
 
         return mm_prefix_document(self.document, self.release.mm_spans, self.setting)

@@ -1,4 +1,4 @@
-"""`mm-prefix`: the release's own ranges of tokens that attend both ways."""
+"""`mm-prefix`: the release's own ranges of tokens that attend bidirectionally."""
 
 import dataclasses
 import importlib

@@ -1,4 +1,4 @@
-"""Encoders that make vectors or classes of a text: they attend both ways in one pass and keep no cache."""
+"""Encoders that make vectors or classes of a text: they attend bidirectionally in one pass and keep no cache."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ ENCODERS = frozenset({
     "eurobert", "jina_embeddings_v3", "mobilebert", "modernbert", "nomic_bert", "roberta", "roberta-prelayernorm",
     "roc_bert", "xlm-roberta", "xlm-roberta-xl", "xmod",
 })  # fmt: skip
-"""Model types that attend both ways unless their configuration makes them decoders."""
+"""Model types that attend bidirectionally unless their configuration makes them decoders."""
 
 MODULES = {
     "gpt2": "model.h.{}.attn.attn",

@@ -83,7 +83,7 @@ def _outline(tokens: int, window: int) -> Iterator[tuple[float, float]]:
 def _outline_of(request: RequestAnswer, span: Span, unit: float) -> str:
     first, last = span.range
     modality = request.modalities[span.feature]
-    how = f"stays causal: {span.skipped}" if span.skipped else "attends both ways"
+    how = f"stays causal: {span.skipped}" if span.skipped else "attends bidirectionally"
     words = f"tokens {first} to {last}, {modality} of feature {span.feature}, {how}"
     return told("g", words, _square("left" if span.skipped else "both", first, last, unit))
 
