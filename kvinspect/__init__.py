@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from kvinspect.api.cg_support import cg_support, cg_support_matrix, cg_support_table
     from kvinspect.api.diff import diff
     from kvinspect.api.doctor import doctor
+    from kvinspect.api.fit import fit
     from kvinspect.api.lint import lint
     from kvinspect.api.mm_prefix import mm_prefix
     from kvinspect.api.on_device import InternalError
@@ -28,7 +29,9 @@ if TYPE_CHECKING:
     from kvinspect.models.config import Model, load_model
     from kvinspect.models.specs_answer import SpecsAnswer
     from kvinspect.planning.plan_answer import PlanAnswer
+    from kvinspect.planning.request_load import RequestShape
     from kvinspect.question.documents import load
+    from kvinspect.question.fit import FitAnswer
     from kvinspect.version import __version__ as __version__
 
 __all__ = [
@@ -43,10 +46,12 @@ __all__ = [
     "DoctorAnswer",
     "Document",
     "DocumentError",
+    "FitAnswer",
     "InternalError",
     "MMPrefixAnswer",
     "Model",
     "PlanAnswer",
+    "RequestShape",
     "SpecsAnswer",
     "align",
     "cg_support",
@@ -54,6 +59,7 @@ __all__ = [
     "cg_support_table",
     "diff",
     "doctor",
+    "fit",
     "lint",
     "load",
     "load_model",
@@ -72,10 +78,13 @@ _HOMES = {
     "cg_support_table": "api.cg_support",
     "diff": "api.diff",
     "doctor": "api.doctor",
+    "fit": "api.fit",
     "lint": "api.lint",
     "mm_prefix": "api.mm_prefix",
     "plan": "api.plan",
     "plan_model": "api.plan_model",
+    "FitAnswer": "question.fit",
+    "RequestShape": "planning.request_load",
     "InternalError": "api.on_device",
     "DiffAnswer": "compare.diff_answer",
     "DeviceError": "device.choose",

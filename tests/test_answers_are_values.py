@@ -54,6 +54,7 @@ QUESTIONS = {
     "diff refused": lambda: kvinspect.diff(MIXED, engines=["0.33", "0.27"]),
     "doctor": lambda: kvinspect.doctor(DENSE),
     "doctor refused": lambda: kvinspect.doctor(MIXED, engine="0.33"),
+    "fit": lambda: kvinspect.fit(QWEN, gpus=["L4", "1xRTX 3060"], requests=kvinspect.RequestShape(9, 8000, 1000)),
     "lint": lambda: kvinspect.lint(DENSE),
     "lint with findings": lambda: kvinspect.lint({"engine": "0.33", "kv_cache_config": {"num_blocks": -1}}),
     "load": lambda: kvinspect.load(DENSE),

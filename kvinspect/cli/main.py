@@ -36,6 +36,7 @@ COMMANDS = {
     "cg-support": ("cg_support", "Which CUDA graph mode results, and which backend limits it."),
     "mm-prefix": ("mm_prefix", "Which image and video tokens attend bidirectionally."),
     "plan": ("plan", "Whether a model fits, and how many requests its cache holds."),
+    "fit": ("fit", "The smallest number of each GPU that holds a model."),
     "diff": ("diff", "Compare two KV caches; can one read the other's blocks?"),
     "lint": ("lint", "Check documents, config.json and `vllm serve` files in CI, or a command."),
     "rule": ("rule", "The documentation of a lint rule, or the list of all."),
@@ -62,7 +63,9 @@ Are the files of a repository sound?
 All commands: kvinspect --help
 """
 
-OF_MODELS = dict.fromkeys(("plan", "align", "cg-support", "map", "lint"), WithServeWords) | {"diff": WithTwoSides}
+OF_MODELS = dict.fromkeys(("plan", "fit", "align", "cg-support", "map", "lint"), WithServeWords) | {
+    "diff": WithTwoSides
+}
 """The commands that take a model with the flags of `vllm serve`, and how they read them."""
 
 ISSUES = "the project's issue tracker"

@@ -11,6 +11,7 @@ from kvinspect.cli.exits import bad_call
 
 if TYPE_CHECKING:
     from kvinspect.document.document import Document
+    from kvinspect.hardware.gpu import Gpu
     from kvinspect.hardware.gpus import Gpus
     from kvinspect.models.config import Model
     from kvinspect.models.memory import Memory
@@ -167,6 +168,15 @@ class ModelCall:
         budget = self.budget._replace(gpus=gpus and gpus._replace(counted=False))
         launch = command.launch._replace(gpus=None)
         return ModelCall(command._replace(arguments=arguments, launch=launch), budget, self.given)
+
+    def on(self, gpu: Gpu, arguments: Mapping[str, Any]) -> ModelCall:
+        """The same call under arguments on a kind of GPU, however many they need."""
+        from kvinspect.hardware.gpus import Gpus
+
+        command = self.command._replace(arguments=arguments, launch=self.command.launch._replace(gpus=None))
+        found = ModelCall(command, self.budget._replace(gpus=Gpus(1, gpu)), self.given._replace(platform=None))
+        found.model = self.model
+        return found
 
     def memory(self, arguments: Mapping[str, Any]) -> Memory:
         """The memory for the cache under some arguments. Raises NoMemory where no flag says how much there is."""

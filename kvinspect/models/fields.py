@@ -58,6 +58,12 @@ class Fields(Readers):
         """The keys that are written, in their order."""
         return [name for name in self._written if isinstance(name, str)]
 
+    @property
+    def numbers(self) -> Mapping[str, int | float]:
+        """The written fields that are numbers."""
+        found = {name: self._written[name] for name in self.names}
+        return {name: value for name, value in found.items() if type(value) in (int, float)}
+
     def is_written(self, name: str) -> bool:
         """Whether the file itself has a key."""
         return name in self._written

@@ -10,7 +10,7 @@ from kvinspect.models.arguments import EngineArguments
 from kvinspect.models.config import Model
 from kvinspect.models.fields import Fields
 from kvinspect.models.given import SOURCE
-from kvinspect.models.rope import scaled_length, starts_long
+from kvinspect.models.rope import THETA, longer_by_yarn, scaled_length, starts_long
 from kvinspect.models.shape import Shape
 from kvinspect.releases.model_rules import ModelRules
 from kvinspect.releases.release import Release
@@ -179,7 +179,10 @@ def resolve_length(model: Model, shape: Shape, arguments: EngineArguments, rules
     if wanted > longest and wanted > text.tokens("model_max_length", 0, least=0):
         limit = f"{counted(int(longest), 'token')} ({key or 'its default'})"
         message = f"max_model_len {wanted} is longer than the model's {limit}"
-        hint = "VLLM_ALLOW_LONG_MAX_MODEL_LEN=1 would let it pass"
+        longer = longer_by_yarn(text, wanted)
+        theta = f" ({THETA}: rope_theta of its config.json)" if THETA in longer else ""
+        yarn = f"{longer}{theta} extends it with YaRN, if the model is made for that; " if longer else ""
+        hint = f"{yarn}VLLM_ALLOW_LONG_MAX_MODEL_LEN=1 would let it pass"
         raise refusal("max_model_len", message, hint)
     return wanted
 

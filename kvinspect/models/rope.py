@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import shlex
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from kvinspect.models.fields import Fields
 
@@ -66,3 +68,38 @@ def starts_long(text: Fields) -> int | None:
     if any(part.kind in ("longrope", "su") for part in rope_parameters(text)):
         return text.maybe_tokens("original_max_position_embeddings")
     return None
+
+
+THETA = "THETA"
+"""In place of `rope_theta` where the file does not say it; an override without it has none."""
+
+
+def longer_by_yarn(text: Fields, wanted: int) -> str:
+    """`--hf-overrides` under which a model takes requests of a length, empty where YaRN cannot do it.
+
+    The length is written as scaled, which every release takes: older ones work it out from the factor as well.
+    """
+    found = list(rope_parameters(text))
+    usual = found[0] if found else Rope("default", text.mapping("rope_parameters"))
+    if len(found) > 1 or not _takes_yarn(text, usual):
+        return ""
+    is_yarn = usual.kind == "yarn"
+    trained = int(_original(text, usual.fields) if is_yarn else text.tokens("max_position_embeddings"))
+    # A factor of the file that is large enough stays.
+    factor = max(usual.fields.number("factor", 1) if is_yarn else 1, -(-wanted // trained))
+    name = "rope_scaling" if text.in_file.mapping("rope_scaling").is_there else "rope_parameters"
+    theta = text.numbers.get("rope_theta", THETA)
+    rope = {"rope_theta": theta, **text.in_file.mapping(name).numbers, "rope_type": "yarn", "factor": float(factor)}
+    rope["original_max_position_embeddings"] = trained
+    values: dict[str, Any] = {name: rope, "max_position_embeddings": int(trained * factor)}
+    for part in reversed(text.path):
+        values = {str(part): values}
+    return f"--hf-overrides {shlex.quote(json.dumps(values))}"
+
+
+def _takes_yarn(text: Fields, rope: Rope) -> bool:
+    """Whether a model has rotary positions that are not scaled in another way, and says how far they reach."""
+    if "mrope_section" in rope.fields or not text.is_written("max_position_embeddings"):
+        return False
+    rotary = "rope_theta" in text or "rope_theta" in rope.fields
+    return rope.kind == "yarn" or (rope.kind == "default" and rotary and "original_max_position_embeddings" not in text)

@@ -26,6 +26,11 @@ class RequestShape(NamedTuple):
         """Tokens of a request when it ends."""
         return self.prompt + self.output
 
+    @property
+    def words(self) -> str:
+        """`32 requests of 8,000 + 1,000 tokens`."""
+        return f"{counted(self.number, 'request', ',')} of {self.prompt:,} + {counted(self.output, 'token', ',')}"
+
     def checked(self) -> RequestShape:
         """The same. Raises ValueError for a number out of range, and for a prefix that is longer than the prompt."""
         for name, least in (("number", 1), ("prompt", 1), ("output", 1), ("shared_prefix", 0)):
@@ -42,7 +47,7 @@ class RequestShape(NamedTuple):
 
 
 class RequestLoad(NamedTuple):
-    """What requests of one shape take of the cache; `blocks` are those of the pool that requests get."""
+    """What requests of one shape take of the cache; `blocks` are those of the pools that requests get."""
 
     shape: RequestShape
     blocks: int
@@ -51,6 +56,8 @@ class RequestLoad(NamedTuple):
     at_once: int
     limit: str
     """What limits `at_once`: `kv_cache`, `max_num_seqs`, or `max_model_len` where vLLM rejects such requests."""
+    engines: int = 1
+    """Data-parallel ranks, each with a cache of its own; the numbers are those of all of them."""
 
     @property
     def fits(self) -> bool:
@@ -58,9 +65,15 @@ class RequestLoad(NamedTuple):
         return self.at_once >= self.shape.number
 
     @property
+    def of_an_engine(self) -> int:
+        """Requests that the engine with most of them gets."""
+        return -(-self.shape.number // self.engines)
+
+    @property
     def needed(self) -> int:
         """Blocks of all requests together."""
-        return self.shared_blocks + self.shape.number * (self.blocks_per_request - self.shared_blocks)
+        shared = self.shared_blocks * min(self.engines, self.shape.number)
+        return shared + self.shape.number * (self.blocks_per_request - self.shared_blocks)
 
     @property
     def share(self) -> float | None:
@@ -89,8 +102,7 @@ class RequestAnswer(NamedTuple):
     @property
     def sentence(self) -> str:
         """The answer in words."""
-        shape, load = self.load.shape, self.load
-        what = f"{counted(shape.number, 'request', ',')} of {shape.prompt:,} + {counted(shape.output, 'token', ',')}"
+        load, what = self.load, self.load.shape.words
         if load.limit == "max_model_len":
             return f"Does not fit: {what} are longer than max_model_len; vLLM rejects such requests"
         low, high = self.at_once
@@ -113,29 +125,27 @@ class RequestAnswer(NamedTuple):
             "blocks_needed": self.load.needed,
             "blocks": self.load.blocks,
             "share": self.load.share,
+            **({"engines": self.load.engines} if self.load.engines > 1 else {}),
         }
 
 
-def load_of(answer: PlanAnswer, shape: RequestShape, prefixes: PrefixBlocks | None, max_num_seqs: int) -> RequestLoad:
+def load_of(
+    answer: PlanAnswer, shape: RequestShape, prefixes: PrefixBlocks | None, max_num_seqs: int, engines: int = 1
+) -> RequestLoad:
     """What the requests take of a plan's cache, each group at its own cost; nothing fits where the engine refuses.
 
     A prefix is shared in whole steps by which it is found again, in groups that keep all tokens; a window and a state
-    are each request's own.
+    are each request's own. Of several `engines` each gets as many of the requests.
     """
     if shape.tokens > answer.deployment.max_model_len:
-        return RequestLoad(shape, 0, 0, 0, 0, "max_model_len")
+        return RequestLoad(shape, 0, 0, 0, 0, "max_model_len", engines)
     groups = answer.workers[0].groups if answer.starts and answer.workers else ()
     if not groups:
-        return RequestLoad(
-            shape, 0, 0, 0, max_num_seqs if answer.starts else 0, "max_num_seqs" if answer.starts else "kv_cache"
-        )
+        at_once, limit = (max_num_seqs * engines, "max_num_seqs") if answer.starts else (0, "kv_cache")
+        return RequestLoad(shape, 0, 0, 0, at_once, limit, engines)
     deployment = answer.deployment._replace(max_model_len=shape.tokens)
     each = sum(group.spec.request_blocks(deployment) for group in groups)
-    found_again = (
-        0
-        if prefixes is None or not prefixes.hits
-        else min(shape.shared_prefix, shape.prompt - 1) // prefixes.hits * prefixes.hits
-    )
+    found_again = _found_again(shape, prefixes)
     shared = sum(
         found_again // (group.first_spec.block_size * group.spec.shards(deployment))
         for group in groups
@@ -143,6 +153,12 @@ def load_of(answer: PlanAnswer, shape: RequestShape, prefixes: PrefixBlocks | No
     )
     blocks = max((answer.num_blocks or 0) - NULL_BLOCKS, 0)
     room = max(blocks - shared, 0) // max(each - shared, 1)
-    return RequestLoad(
-        shape, blocks, each, shared, min(room, max_num_seqs), "kv_cache" if room <= max_num_seqs else "max_num_seqs"
-    )
+    limit = "kv_cache" if room <= max_num_seqs else "max_num_seqs"
+    return RequestLoad(shape, blocks * engines, each, shared, min(room, max_num_seqs) * engines, limit, engines)
+
+
+def _found_again(shape: RequestShape, prefixes: PrefixBlocks | None) -> int:
+    """Tokens of the shared prefix that a request finds in the cache; the last token of a prompt is always computed."""
+    if prefixes is None or not prefixes.hits:
+        return 0
+    return min(shape.shared_prefix, shape.prompt - 1) // prefixes.hits * prefixes.hits

@@ -58,7 +58,8 @@ class ModelPlan(NamedTuple):
         """The same with whether requests of a shape fit at once. Raises ValueError for a shape that is none."""
         shape.checked()
         seqs = scheduler_defaults(self.stages[0].setting)[1]
-        loads = [load_of(plan, shape, self.prefixes, seqs) for plan in (self.plan, *(self.ends or ()))]
+        engines = self.stages[0].setting.arguments.data_parallel_size
+        loads = [load_of(plan, shape, self.prefixes, seqs, engines) for plan in (self.plan, *(self.ends or ()))]
         return self._replace(load=RequestAnswer(loads[0], (loads[1], loads[2]) if self.ends else None))
 
     @property

@@ -39,11 +39,15 @@ STEP = 1_024
 """Lengths are rounded down to a multiple of it, or of a sixteenth where they are shorter."""
 
 
+def at_once_of(found: ModelPlan) -> tuple[float, float]:
+    """Requests at once at both ends of the band: of the shape that is asked about, else of the greatest length."""
+    here = found.plan.capacity.max_concurrency if found.plan.capacity else 0.0
+    return found.load.at_once if found.load else found.requests or (here, here)
+
+
 def _outcome(change: Change, found: ModelPlan) -> WouldFit:
     """What comes of a change."""
-    here = found.plan.capacity.max_concurrency if found.plan.capacity else 0.0
-    requests = found.load.at_once if found.load else found.requests or (here, here)
-    return WouldFit(change, found.verdict, requests, found.plan.deployment.max_model_len)
+    return WouldFit(change, found.verdict, at_once_of(found), found.plan.deployment.max_model_len)
 
 
 class Asked(NamedTuple):
@@ -134,7 +138,7 @@ def _batches(asked: Asked, seqs: int) -> Iterator[Change]:
 def _sequences(asked: Asked, seqs: int) -> Iterator[Change]:
     """Fewer, each of which costs the sampler memory; more, where that is what limits the requests."""
     load = asked.found.load
-    wanted = load.load.shape.number if load else 1
+    wanted = load.load.of_an_engine if load else 1
     if load is not None and load.load.limit == "max_num_seqs" and wanted > seqs:
         yield _flag("--max-num-seqs", "max_num_seqs", wanted)
     elif asked.estimated:

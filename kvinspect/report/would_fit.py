@@ -22,16 +22,20 @@ def would_fit(changes: Sequence[WouldFit], of_a_shape: bool) -> tuple[Block, ...
     if not changes:
         return ()
     rows = tuple(
-        (cell(Span(one.change.flags, "strong")), cell(Span(*SIGNS[one.verdict])), cell(at_once(one, of_a_shape)))
+        (
+            cell(Span(one.change.flags, "strong")),
+            cell(Span(*SIGNS[one.verdict])),
+            cell(requests_in_words(one.requests, one.max_model_len, of_a_shape)),
+        )
         for one in changes
     )
     return (Paragraph(spans("What would fit (each planned again):")), Table(COLUMNS, rows))
 
 
-def at_once(one: WouldFit, of_a_shape: bool) -> str:
+def requests_in_words(requests: tuple[float, float], max_model_len: int, of_a_shape: bool) -> str:
     """How many requests run at once: `1.2 to 1.5 of 32,768 tokens`, or so many of the shape that is asked about."""
-    low, high = one.requests
+    low, high = requests
     if of_a_shape:
         return f"{low:,.0f}" if low == high else f"{low:,.0f} to {high:,.0f}"
-    tokens = counted(one.max_model_len, "token", ",")
+    tokens = counted(max_model_len, "token", ",")
     return f"{low:,.1f} of {tokens}" if low == high else f"{low:,.1f} to {high:,.1f} of {tokens}"
