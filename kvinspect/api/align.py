@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kvinspect.api.ask import Origin, ask
 from kvinspect.api.of_model import ModelArguments
-from kvinspect.api.on_device import device_for, made_on
+from kvinspect.api.on_device import ChosenDevice, device_for, made_on
 from kvinspect.document.checked import checked
 from kvinspect.engine.align_answer import AlignAnswer
 from kvinspect.question.question import Question, placed
@@ -52,15 +52,16 @@ def align(
     if num_blocks is not None and (not isinstance(num_blocks, int) or num_blocks < 1):
         raise ValueError(f"num_blocks is a whole number from 1 on, not {num_blocks!r}")
 
-    def on_device(asked: Question) -> AlignAnswer:
-        return asked_on(asked, device, num_blocks, verify, progress)
-
+    on = OnDevice.of(device, num_blocks, verify)
     given = ModelArguments(engine, engine_args, memory, platform, device_capability, env)
     found = given.document(document)
     if found is None:
-        needed = num_blocks is None
-        return given.about(document, lambda asked: refused_as(asked, on_device(asked.cache)), needs_memory=needed)
-    return on_device(ask(found, "kv_cache_config", "align", engine))
+
+        def of_model(asked: ModelQuestion) -> AlignAnswer:
+            return refused_as(asked, on.answer(asked.cache, progress))
+
+        return given.about(document, of_model, needs_memory=num_blocks is None)
+    return on.answer(ask(found, "kv_cache_config", "align", engine), progress)
 
 
 def refused_as(asked: ModelQuestion, answer: AlignAnswer) -> AlignAnswer:
@@ -68,20 +69,25 @@ def refused_as(asked: ModelQuestion, answer: AlignAnswer) -> AlignAnswer:
     return answer._replace(refusal=answer.refusal or asked.refusal)
 
 
-def asked_on(
-    asked: Question,
-    device: str = "none",
-    num_blocks: int | None = None,
-    verify: bool = False,
-    progress: Progress | None = None,
-) -> AlignAnswer:
-    """The answer of a question with its tensors on a device; see `align`."""
-    asked = asked.with_blocks(num_blocks)
-    chosen, limit = device_for(device, verify)
-    answer = captured(asked)
-    with placed(asked.document):
-        made = made_on(chosen, limit, answer, lambda blocks: asked.with_blocks(blocks).align, verify, progress)
-    return answer._replace(device=made)
+class OnDevice(NamedTuple):
+    """How caches are asked about: on which device, with how many blocks, with the experiment or without."""
+
+    device: ChosenDevice
+    num_blocks: int | None
+    verify: bool
+
+    @classmethod
+    def of(cls, device: str, num_blocks: int | None, verify: bool) -> OnDevice:
+        """The same with the device that a word names, chosen once for all caches. Raises as `device_for`."""
+        return cls(device_for(device, verify), num_blocks, verify)
+
+    def answer(self, asked: Question, progress: Progress | None = None) -> AlignAnswer:
+        """The answer of a question with its tensors on the device; see `align`."""
+        asked = asked.with_blocks(self.num_blocks)
+        answer = captured(asked)
+        with placed(asked.document):
+            made = made_on(self.device, answer, lambda blocks: asked.with_blocks(blocks).align, self.verify, progress)
+        return answer._replace(device=made)
 
 
 def captured(asked: Question) -> AlignAnswer:

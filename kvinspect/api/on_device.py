@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from itertools import combinations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from kvinspect.device.choose import DeviceChoice, UnknownDevice, choose
 from kvinspect.engine.align_answer import AlignAnswer, DeviceAnswer, LayerAnswer, ReadBack
@@ -27,8 +27,15 @@ class InternalError(Exception):
     """Two ways of working out the same thing disagree: an error of kvinspect's."""
 
 
-def device_for(word: str, verify: bool) -> tuple[DeviceChoice, int | None]:
-    """(the device for a word, how many bytes may be taken of it). The experiment needs one, if only the host.
+class ChosenDevice(NamedTuple):
+    """A device, and how many bytes may be taken of it."""
+
+    choice: DeviceChoice
+    limit: int | None = None
+
+
+def device_for(word: str, verify: bool) -> ChosenDevice:
+    """The device for a word. The experiment needs one, if only the host.
 
     Raises UnknownDevice for a word that is no device, DeviceError where it is not there.
     """
@@ -36,17 +43,18 @@ def device_for(word: str, verify: bool) -> tuple[DeviceChoice, int | None]:
         raise UnknownDevice("meta tensors hold nothing that could be read back")
     chosen = choose(word)
     if verify and chosen.is_none:
-        return choose("cpu"), CPU_BYTES
-    return chosen, None
+        return ChosenDevice(choose("cpu"), CPU_BYTES)
+    return ChosenDevice(chosen)
 
 
 def made_on(
-    chosen: DeviceChoice, limit: int | None, answer: AlignAnswer, rerun: Rerun, verify: bool, progress: Progress | None
+    device: ChosenDevice, answer: AlignAnswer, rerun: Rerun, verify: bool, progress: Progress | None
 ) -> DeviceAnswer:
     """What a device made of an answer, fewer blocks of it where memory is short.
 
     Raises DeviceError where not even one block fits, InternalError where torch or the experiment disagrees with us.
     """
+    chosen, limit = device
     if chosen.is_none or not answer.layers:
         return DeviceAnswer("none", "", chosen.reason or "the engine refuses before it makes a view")
     from kvinspect.device.allocate import blocks_that_fit

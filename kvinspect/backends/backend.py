@@ -8,7 +8,7 @@ The answers are those of vLLM's `AttentionBackend` classes: `get_supported_kerne
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 from kvinspect.backends.conditions import Facts, Rule, choose, outcomes
@@ -148,6 +148,11 @@ class Backends:
         self.catalogue, self.own, self.facts = known, own, facts
         self._made: dict[str, Backend] = {}
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names and class names: the document's, the release's own, then those that are only names there."""
+        return (*self.own, *_names(self.catalogue["release"]))
+
     def named(self, name: str, path: Path) -> Backend:
         """The backend that a document names at `path`, which is known. Raises Refused where the release lacks it."""
         if name not in self._made:
@@ -168,6 +173,14 @@ class Backends:
     def _by_class(self) -> dict[str, str]:
         entries = self.catalogue["backends"].items()
         return {entry["class"]: name for name, entry in entries if entry["class"]}
+
+
+@cache
+def _names(release: str) -> tuple[str, ...]:
+    entries: Mapping[str, Mapping[str, Any]] = catalogue.read(release)["backends"]
+    there = [name for name, entry in entries.items() if "unavailable" not in entry]
+    classes = [entry["class"] for entry in entries.values() if entry["class"]]
+    return tuple(dict.fromkeys([*there, *classes, *entries]))
 
 
 @lru_cache(maxsize=4096)

@@ -15,6 +15,7 @@ from kvinspect.cli.output import Color, Format, Report
 from kvinspect.cli.serve_words import unmarked
 
 if TYPE_CHECKING:
+    from kvinspect.api.align import OnDevice
     from kvinspect.cli.progress import Told
     from kvinspect.document.document import Document
     from kvinspect.engine.align_answer import AlignAnswer
@@ -77,7 +78,7 @@ def align(
     given = ModelOptions(
         engine, platform, capability, available, gpu, gpu_memory, weights, needs_memory=num_blocks is None
     )
-    answers, codes, many = _answers(unmarked(files), given, _HowAsked(device, num_blocks, verify))
+    answers, codes, many = _answers(unmarked(files), given, _HowAsked.of(device, num_blocks, verify))
     shown = answers if layer is None else [answer.only(layer) for answer in answers]
     if layer is not None and answers and not any(answer.layers for answer in shown):
         raise bad_call(f"no layer matches {layer!r}", "--layer")
@@ -99,9 +100,18 @@ def _answers(words: list[str], given: ModelOptions, how_asked: _HowAsked) -> tup
 class _HowAsked(NamedTuple):
     """How a call asks about each cache."""
 
-    device: str
-    num_blocks: int | None
-    verify: bool
+    on: OnDevice
+
+    @classmethod
+    def of(cls, device: str, num_blocks: int | None, verify: bool) -> _HowAsked:
+        """The same on the device that a word names. Raises BadParameter for a word that names none."""
+        from kvinspect.api.align import OnDevice
+        from kvinspect.device.choose import UnknownDevice
+
+        try:
+            return cls(OnDevice.of(device, num_blocks, verify))
+        except UnknownDevice as error:
+            raise bad_call(str(error), "--device") from None
 
     def of_document(self, document: Document, engine: str | None) -> list[AlignAnswer]:
         from kvinspect.question.question import Question
@@ -115,18 +125,12 @@ class _HowAsked(NamedTuple):
         return [refused_as(asked, self._answer(one)) for one in asked.caches]
 
     def _answer(self, asked: Question) -> AlignAnswer:
-        from kvinspect.api import align as api
-        from kvinspect.device.choose import UnknownDevice
-
-        try:
-            with self._progress(asked.setting.source) as progress:
-                return api.asked_on(asked, self.device, self.num_blocks, self.verify, progress)
-        except UnknownDevice as error:
-            raise bad_call(str(error), "--device") from None
+        with self._progress(asked.setting.source) as progress:
+            return self.on.answer(asked, progress)
 
     def _progress(self, name: str) -> AbstractContextManager[Told | None]:
         """A bar for the bytes of an experiment; nothing else takes long."""
-        if not self.verify:
+        if not self.on.verify:
             return nullcontext()
         from kvinspect.cli.progress import progress_bar
 

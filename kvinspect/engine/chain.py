@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
 from typing import Generic, TypeVar
 
-from kvinspect.backends.backend import Backends
-from kvinspect.backends.deployment_facts import DeploymentFacts
+from kvinspect.backends.deployed import Deployed
 from kvinspect.document.document import Document
 from kvinspect.document.refusal import Refusal, Refused
 from kvinspect.engine import encoder_only
@@ -46,22 +44,19 @@ class _Kept(Generic[T]):
 class Stages:
     """The stages of a document's cache under a release; each raises Refused where the engine comes no further."""
 
-    def __init__(self, document: Document, release: EngineRelease, num_blocks: int | None = None) -> None:
+    def __init__(
+        self,
+        document: Document,
+        release: EngineRelease,
+        num_blocks: int | None = None,
+        deployed: Deployed | None = None,
+    ) -> None:
         blocks = document.num_blocks if num_blocks is None else num_blocks
-        self.given = Given(document, release, blocks)
-        self.document, self.release, self.num_blocks = self.given
+        deployed = deployed or Deployed.of(document, release.catalogue)
+        self.given = Given(document, release, blocks, deployed)
+        self.document, self.release, self.num_blocks, (self.deployment, self.backends) = self.given
         self.refusals: dict[str, Refusal] = {}
         """Of the stages that have been asked for."""
-
-    @cached_property
-    def deployment(self) -> DeploymentFacts:
-        """The deployment as conditions ask for it."""
-        return self.given.deployment
-
-    @cached_property
-    def backends(self) -> Backends:
-        """The backends of the release and of the document."""
-        return Backends(self.release.catalogue, self.document.model.backends, self.deployment.facts())
 
     @_Kept
     def specs(self) -> Specs:
@@ -73,7 +68,7 @@ class Stages:
     def grouped(self) -> Groups:
         """The groups with what backends pack, and the layers' backends."""
         with stage("customize_spec"):
-            return grouped(self.given, self.specs, self.backends)
+            return grouped(self.given, self.specs)
 
     @_Kept
     def layout(self) -> Layout:

@@ -58,9 +58,8 @@ def layer_spec(entry: SpecEntry, catalogue: Mapping[str, Any], path: Path) -> La
     given = _renamed(given)
     if "kv_quant_mode" in given:
         given["kv_quant_mode"] = _enum(given["kv_quant_mode"], catalogue["kv_quant_modes"], (*path, "kv_quant_mode"))
-    # From 0.28 on the V size is a field of every attention spec, and a latent cache has no V apart.
-    without_v = 0 if cls.latent and "state_content_bytes" in _fields(kind, catalogue) else given["head_size"]
-    return _made(cls, kind, {"head_size_v": without_v, **given})
+    made: LayerSpec = cls.of_fields(kind, given, says_v="state_content_bytes" in _fields(kind, catalogue))
+    return made
 
 
 def _made(cls: Any, kind: str, fields: Mapping[str, Any]) -> LayerSpec:

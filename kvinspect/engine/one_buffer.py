@@ -96,7 +96,7 @@ def kernel_block_sizes_of_dense(attention: Attention, tensors: Tensors) -> Kerne
 def views(given: Given, built: Built) -> Views:
     """Return the view of every layer. Raises Refused."""
     with stage("allocate", "allocate_kv_cache"):
-        allocation = backing(built.tensors, given.deployment.platform)
+        allocation = backing(built.tensors, given.deployed.deployment.platform)
         if allocation is None:
             return Views()
         viewer = Viewer(built.layout.standard, given.num_blocks, allocation)

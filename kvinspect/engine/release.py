@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from kvinspect.backends.backend import Backend
-from kvinspect.backends.deployment_facts import DeploymentFacts
+from kvinspect.backends.deployed import Deployed
 from kvinspect.document.document import Document, Tensor
 from kvinspect.document.frozen import Frozen
 from kvinspect.engine import blocks_first, placement, reshape
@@ -81,16 +81,12 @@ class EngineRelease:
 
 
 class Given(NamedTuple):
-    """What every stage may look at beside the ones before it: the document, the release, and how many blocks."""
+    """What every stage may look at beside the ones before it: what is asked about, and what answers for it."""
 
     document: Document
     release: EngineRelease
     num_blocks: int
-
-    @property
-    def deployment(self) -> DeploymentFacts:
-        """The deployment as conditions ask for it."""
-        return DeploymentFacts.of(self.document)
+    deployed: Deployed
 
     def page_size_bytes(self, spec: LayerSpec) -> int:
         """Bytes of a block of one layer."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from kvinspect.backends.backend import Backends
 from kvinspect.document.frozen import Frozen
 from kvinspect.engine.document_specs import group_spec
 from kvinspect.engine.groups import KVCacheGroup, LayerBackends, cache_groups
@@ -19,11 +18,11 @@ def specs(given: Given) -> Specs:
     return tuple(spec.mapped(lambda one, layer: release.aligned_spec(one), "") for spec in written)
 
 
-def grouped(given: Given, specs: Specs, backends: Backends) -> Groups:
+def grouped(given: Given, specs: Specs) -> Groups:
     """Return the groups, sharing layers among them, with the backend of every layer. Raises Refused."""
     document = given.document
     groups = cache_groups(document, specs)
-    runs, sizes = LayerBackends(document, backends, groups), dict[str, int]()
+    runs, sizes = LayerBackends(document, given.deployed.backends, groups), dict[str, int]()
     packed = tuple(_customized(group, runs, given.release, sizes) for group in groups)
     layers = [layer for group in packed for layer in group.layer_names]
     return Groups(packed, Frozen((layer, runs.of(layer)) for layer in (*layers, *document.shared)), Frozen(sizes))

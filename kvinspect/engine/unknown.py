@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import cache
-from typing import Any
 
+from kvinspect.backends.backend import Backends
 from kvinspect.document.document import Document
 from kvinspect.document.model import SpecEntry
 from kvinspect.document.problem import Path, nearest
@@ -13,10 +13,10 @@ from kvinspect.document.refusal import Unknown
 from kvinspect.engine.release import EngineRelease
 
 
-def unknown_names(document: Document, release: EngineRelease) -> Iterator[Unknown]:
+def unknown_names(document: Document, release: EngineRelease, backends: Backends) -> Iterator[Unknown]:
     """The cache dtype, backends and words of specs that are not known, in the order of the model's fields."""
     yield from _cache_dtype(document, release)
-    known = (*document.model.backends, *_backends(release))
+    known = backends.names
     for path, name in _named_backends(document):
         if name not in known:
             expected = f"a backend of vLLM {release.version} or of the document's backends"
@@ -30,15 +30,6 @@ def _cache_dtype(document: Document, release: EngineRelease) -> Iterator[Unknown
     if word not in known:
         expected = f"a --kv-cache-dtype of vLLM {release.version}: {', '.join(known)}"
         yield Unknown(("cache_dtype",), word, expected, nearest(word, known), "unknown-dtype")
-
-
-@cache
-def _backends(release: EngineRelease) -> tuple[str, ...]:
-    """Names and class names, those that there are in the release before those that are only names there."""
-    entries: Mapping[str, Mapping[str, Any]] = release.catalogue["backends"]
-    there = [name for name, entry in entries.items() if "unavailable" not in entry]
-    classes = [entry["class"] for entry in entries.values() if entry["class"]]
-    return tuple(dict.fromkeys([*there, *classes, *entries]))
 
 
 def _named_backends(document: Document) -> Iterator[tuple[Path, str]]:

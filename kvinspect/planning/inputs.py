@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from kvinspect.backends.backend import Backend, Backends
-from kvinspect.backends.deployment_facts import DeploymentFacts
+from kvinspect.backends.backend import Backend
+from kvinspect.backends.deployed import Deployed
 from kvinspect.document.document import Document
 from kvinspect.document.frozen import Frozen
 from kvinspect.document.names import Expander
@@ -39,7 +39,7 @@ class Inputs(NamedTuple):
 def inputs_of(document: Document, release: EngineRelease) -> Inputs:
     """The planner's inputs. Raises Refused where the release does not take a spec, DocumentError for layers amiss."""
     model, names = document.model, Expander()
-    known = Backends(release.catalogue, model.backends, DeploymentFacts.of(document).facts())
+    known = Deployed.of(document, release.catalogue).backends
     specs: dict[str, LayerSpec] = {}
     backends: dict[str, Backend] = {}
     for key, entry in (model.kv_cache_specs or {}).items():

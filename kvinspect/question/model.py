@@ -12,6 +12,7 @@ from kvinspect.backends.deployment_facts import DEFAULT_CAPABILITY
 from kvinspect.connectors.configured import ARGUMENTS, Transfer, transfer_of
 from kvinspect.connectors.offloading import Offloaded
 from kvinspect.document.frozen import frozen
+from kvinspect.document.model import DocumentModel
 from kvinspect.document.numbers import counted
 from kvinspect.document.problem import DocumentError, Problem, nearest
 from kvinspect.document.refusal import Refusal, Refused, Unknown
@@ -220,14 +221,19 @@ class ModelQuestion:
         """The specs of each pipeline stage. Raises DocumentError, Unknown or Refused as `Served.stage`."""
         return self.served.stages(self.memory)
 
-    def _asked(self, size: int, layout: str | None) -> Question:
-        """The question about the cache in a number of bytes, in a layout where one is required."""
-        served = self.served
-        return PlannedCache(ModelPlanning(self.stages, size, served.written, served.transfer, layout), served.rules)
+    def _planned(self, size: int, layout: str | None) -> tuple[ModelPlanning, DocumentModel]:
+        """What the cache is planned from in a number of bytes, and what its document says beside the specs."""
+        planning = ModelPlanning(self.stages, size, self.served.written, self.served.transfer, layout)
+        return planning, planning.said
 
     def _at(self, size: int) -> Connected:
         """The plan with a number of bytes, in the layout that a KV connector requires."""
-        return connected(lambda layout: self._asked(size, layout), self.served.transfer, self.stages[0])
+        in_any = self._planned(size, None)
+
+        def ask(layout: str | None) -> Question:
+            return PlannedCache(*(self._planned(size, layout) if layout else in_any), self.served.rules)
+
+        return connected(ask, self.served.transfer, self.stages[0])
 
     @cached_property
     def _connected(self) -> Connected:

@@ -6,6 +6,7 @@ from functools import cached_property
 
 from kvinspect.document.document import Document
 from kvinspect.document.load import load
+from kvinspect.document.model import DocumentModel
 from kvinspect.document.source import Source
 from kvinspect.models.planned import ModelPlanning
 from kvinspect.planning.plan import plan_inputs
@@ -18,8 +19,9 @@ class PlannedCache(Question):
 
     has_cache, is_captured, can_be_planned = False, False, True
 
-    def __init__(self, planning: ModelPlanning, rules: Rules) -> None:
-        self.planning, self.said = planning, planning.said
+    def __init__(self, planning: ModelPlanning, said: DocumentModel, rules: Rules) -> None:
+        """`said` is what the planning document says beside the specs."""
+        self.planning, self.said = planning, said
         self.release, self.setting = under(rules, Document(Source(planning.source, {}), self.said))
 
     @cached_property

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
+from kvinspect.backends.deployed import Deployed
 from kvinspect.backends.deployment_facts import DEFAULT_CAPABILITY
 from kvinspect.backends.model_runner import choose
 from kvinspect.document.document import Document
@@ -68,10 +69,11 @@ class Question:
         Raises Unknown for a release that cannot be asked, DocumentError for names that the release does not know.
         """
         release, setting = under(rules, document)
-        unknown = [name.problem for name in unknown_names(document, release)]
+        asked = cls(document, release, setting)
+        unknown = [name.problem for name in unknown_names(document, release, asked.deployed.backends)]
         if unknown:
             raise DocumentError(document.source.placed(unknown))
-        return cls(document, release, setting)
+        return asked
 
     @classmethod
     def needing(cls, key: str, command: str, document: Document, engine: str | None) -> Question:
@@ -155,11 +157,16 @@ class Question:
         return self._of_plan if made else self
 
     @cached_property
+    def deployed(self) -> Deployed:
+        """What answers under the document's deployment."""
+        return Deployed.of(self.document, self.release.catalogue)
+
+    @cached_property
     def cache(self) -> Stages:
         """The stages of the cache; those behind a refusal raise it."""
         from kvinspect.engine.chain import Stages
 
-        return Stages(self.document, self.release, self.setting.num_blocks)
+        return Stages(self.document, self.release, self.setting.num_blocks, self.deployed)
 
     @cached_property
     def align(self) -> AlignAnswer:

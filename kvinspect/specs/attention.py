@@ -61,6 +61,16 @@ class AttentionSpec(_Fields, SpecOfLayers):
     handed_on: ClassVar[tuple[str, ...]] = ()
     """Fields that the kind it is kept as gets, beside those of every kind (0.25 to 0.27)."""
 
+    @classmethod
+    def of_fields(cls, kind: str, fields: Mapping[str, Any], *, says_v: bool) -> Self:
+        """The spec of a kind with fields that are given.
+
+        `says_v`: whether the V size is a field of every attention spec (0.28 on), so that a latent one, which has no V
+        apart, has 0 where nothing is said; else V is as large as K.
+        """
+        head_size_v = 0 if says_v and cls.latent else fields["head_size"]
+        return cls(kind, **{"head_size_v": head_size_v, **fields})
+
     @property
     def itemsize(self) -> int:
         """Bytes of an element."""

@@ -108,6 +108,8 @@ def test_exit_codes(run, tmp_path):
     assert run("align", WHISPER, "--device", "gpu").returncode == 2
     assert run("align", WHISPER, "--num-blocks", "0").returncode == 2
     assert run("align", WHISPER, "--device", "cuda:77").returncode == 3
+    missing = run("align", "no-such-file.yaml", "--device", "cuda:77")
+    assert missing.returncode == 3, "the device is chosen once, before the first document is read"
     assert run("align", REFUSED, "nothing.yaml").returncode == 2
     assert run("align", WHISPER, "-o", tmp_path / "no" / "such" / "folder.txt").returncode == 2
 

@@ -5,9 +5,11 @@ import pickle
 import pytest
 
 from conftest import ROOT
+from kvinspect.backends.deployed import Deployed
 from kvinspect.document.load import load
 from kvinspect.document.refusal import Refused
 from kvinspect.engine.chain import Stages
+from kvinspect.question.question import Question
 from kvinspect.releases.lookup import known, release
 from kvinspect.specs.full_attention import FullAttentionSpec
 from kvinspect.specs.uniform_type import UniformTypeSpecs
@@ -53,3 +55,14 @@ def test_a_stage_that_refuses_does_so_again_with_a_carrier_of_its_own_and_those_
     assert raised[0] is not raised[1]
     assert raised[0].refusal is raised[1].refusal
     assert refusing.specs
+
+
+def test_the_backends_of_a_document_are_made_once_for_all_stages(monkeypatch):
+    made = []
+    of = Deployed.of
+    monkeypatch.setattr(Deployed, "of", lambda *given: made.append(given) or of(*given))
+    asked = Question.needing("kv_cache_config", "align", load(ROOT / "configs/llama-3.1-8b.yaml"), None)
+    assert asked.align.sound
+    assert asked.cg_support
+    assert asked.cache.given.deployed is asked.deployed
+    assert len(made) == 1

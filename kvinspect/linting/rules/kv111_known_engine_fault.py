@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from kvinspect.backends.backend import Backend
 from kvinspect.backends.conditions import choose as choose_by
+from kvinspect.backends.deployed import Deployed
 from kvinspect.backends.model_runner import choose
 from kvinspect.document.numbers import counted
 from kvinspect.document.problem import Path
@@ -45,7 +46,8 @@ def _free(subject: DocumentSubject, fault_of: Callable[[DocumentSubject], Fault 
 
 
 def _is_free(subject: DocumentSubject, fault_of: Callable[[DocumentSubject], Fault | None], other: Release) -> bool:
-    if next(unknown_names(subject.document, other), None) is not None:
+    backends = Deployed.of(subject.document, other.catalogue).backends
+    if next(unknown_names(subject.document, other, backends), None) is not None:
         return False
     again = DocumentSubject(subject.question.under(other))
     if fault_of(again) or again.refusal:
