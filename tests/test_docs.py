@@ -1,6 +1,7 @@
 """What README and docs show is what the program prints."""
 
 import re
+import shlex
 import subprocess
 import sys
 
@@ -53,3 +54,24 @@ def test_links_within_the_repository_lead_somewhere(page):
 def test_the_readme_has_the_command_that_ci_runs():
     pattern = re.search(r"command=\$\(sed -n 's/\^\\\((.*?)\\\)\$", (ROOT / ".ci" / "run").read_text())[1]
     assert len(re.findall(f"^{pattern}$", README, flags=re.M)) == 1
+
+
+QUESTIONS = re.findall(
+    r"^## (.*?)\n\n```console\n(kvinspect .*?)\n```\n\n```text\n(.*?)```",
+    (ROOT / "docs" / "questions.md").read_text(encoding="utf-8"),
+    flags=re.M | re.S,
+)
+
+
+def test_there_are_questions_and_the_readme_leads_to_them():
+    text = (ROOT / "docs" / "questions.md").read_text(encoding="utf-8")
+    assert len(QUESTIONS) == len(re.findall("^## ", text, flags=re.M)) >= 10
+    assert all(question.endswith("?") for question, _, _ in QUESTIONS)
+    assert "docs/questions.md" in README
+
+
+@pytest.mark.parametrize(("command", "shown"), [one[1:] for one in QUESTIONS], ids=[one[0] for one in QUESTIONS])
+def test_a_question_is_answered_first_and_without_a_network(run, command, shown):
+    done = run(*shlex.split(command)[1:], env={"HF_ENDPOINT": "http://127.0.0.1:1"})
+    assert done.returncode in (0, 1), done.stderr
+    assert done.stdout.startswith(shown)
