@@ -69,6 +69,7 @@ OTHERWISE = {
     ("load_model", "origin", "keys"): None, ("load_model", "origin", "bytes key"): None,
     **{("diff", "engine_args", wrong): ValueError for wrong in MAPPINGS},
     ("diff", "memory", "negative"): ValueError,
+    ("diff", "connector", "words"): ValueError, ("diff", "connector", "nul"): ValueError,
 }  # fmt: skip
 """What is told in another way: by a finding, by a plan that refuses, or not at all as nothing is wrong yet."""
 

@@ -5,9 +5,10 @@
 Asked of the connector classes of the vLLM that this Python imports, as on a machine with a CUDA device; the libraries
 that they transfer with are hollow where they are not there. Of a connector: whether it takes groups of blocks
 (`SupportsHMA`), the layout that it requires for models with and without MLA, and the key of its extra configuration
-under which CUDA graphs have to be in pieces.
+under which CUDA graphs have to be in pieces. Of NIXL's handshake: the factors of its hash, and which checks it has.
 """
 
+import ast
 import importlib.abc
 import importlib.machinery
 import json
@@ -69,9 +70,36 @@ def facts(name, cls, supports_hma):
     return out
 
 
+def handshake(package):
+    """What the handshake of a release's NIXL connector compares, read off its source."""
+    folder = package / "distributed" / "kv_transfer" / "kv_connector" / "v1" / "nixl"
+    functions = {
+        node.name: node
+        for name in ("metadata.py", "base_worker.py")
+        for node in ast.walk(ast.parse((folder / name).read_text(encoding="utf-8")))
+        if isinstance(node, ast.FunctionDef)
+    }
+    check = functions["_validate_remote_agent_handshake"]
+    factors = next(
+        node.value
+        for node in ast.walk(functions["compute_nixl_compatibility_hash"])
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Dict)
+    )
+    refuses = [ast.unparse(node) for node in ast.walk(check) if isinstance(node, ast.If)]
+    return {
+        "hashed": [key.value for key in factors.keys],
+        "knows_contexts": any(argument.arg == "remote_dcp_size" for argument in check.args.args),
+        "splits_groups": not any(
+            text.startswith("if self._is_hma_required:") and "assert block_size_ratio == 1" in text for text in refuses
+        ),
+        "keeps_nvfp4_whole": any("is_nvfp4" in text for text in refuses),
+    }
+
+
 def main(out_dir):
     pretend.be("cuda", "9.0")
     sys.meta_path.append(Libraries())
+    import vllm
     from vllm.distributed.kv_transfer.kv_connector.factory import KVConnectorFactory
     from vllm.distributed.kv_transfer.kv_connector.v1 import supports_hma
 
@@ -79,7 +107,9 @@ def main(out_dir):
     found = {name: facts(name, load(), supports_hma) for name, load in KVConnectorFactory._registry.items()}
     lines = ",\n".join(f"  {json.dumps(name)}: {json.dumps(row)}" for name, row in sorted(found.items()))
     out = pathlib.Path(out_dir, release, "connectors.json")
-    out.write_text(f'{{\n "release": {json.dumps(release)},\n "connectors": {{\n{lines}\n }}\n}}\n', encoding="utf-8")
+    checks = json.dumps(handshake(pathlib.Path(vllm.__file__).parent))
+    head = f'{{\n "release": {json.dumps(release)},\n "nixl": {checks},\n'
+    out.write_text(f'{head} "connectors": {{\n{lines}\n }}\n}}\n', encoding="utf-8")
     print(out, len(found))
 
 

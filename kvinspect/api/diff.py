@@ -9,8 +9,10 @@ from kvinspect.api.ask import Origin, ask
 from kvinspect.api.of_model import ModelArguments
 from kvinspect.compare.diff import compare
 from kvinspect.compare.diff_answer import DiffAnswer
+from kvinspect.connectors.pair import SHORT
 from kvinspect.document.checked import checked
 from kvinspect.document.document import Document
+from kvinspect.models.arguments import argument
 from kvinspect.question.documents import load
 from kvinspect.question.question import Question, placed
 
@@ -37,6 +39,7 @@ def diff(
     platform: str | None = None,
     device_capability: str | None = None,
     env: Mapping[str, str] | None = None,
+    connector: str | None = None,
 ) -> DiffAnswer:
     """What changed between two KV caches, and whether blocks that one has written can be read by the other.
 
@@ -47,6 +50,9 @@ def diff(
     A side with engine arguments, {} for none, is a model as `plan_model` takes it; what else that takes holds for the
     models of both sides. Without `other` the model is the same, under the same arguments where no others are given. Of
     a model its first worker's cache is taken; without memory it has as many blocks as the other side.
+
+    With a `connector` (nixl, mooncake, lmcache or a name of the release) the question is whether blocks that the first
+    model has written in prefill come to the second for decode; arguments without a `kv_transfer_config` get one.
 
     Raises DocumentError where a document or a model cannot be used, or names a release or backend that nobody knows;
     ValueError where there is nothing to compare, or more than two engines.
@@ -59,12 +65,26 @@ def diff(
     shared = (memory, platform, device_capability, env)
     of_documents = engine_args is None and other_engine_args is None
     a, b = (
-        ModelArguments(engine, args, *(shared if of_documents or args is not None else ()))
-        for engine, args in ((first, engine_args), (second, other_engine_args))
+        ModelArguments(
+            engine, with_connector(args, connector, role), *(shared if of_documents or args is not None else ())
+        )
+        for engine, args, role in ((first, engine_args, PREFILL), (second, other_engine_args, DECODE))
     )
     if of_documents and (found := a.document(document)) is not None:
         document = load(found)
-    return compared(side(document, a), side(document if other is None else other, b))
+    return compared(side(document, a), side(document if other is None else other, b), connector)
+
+
+PREFILL, DECODE = "kv_producer", "kv_consumer"
+"""Roles of the two instances."""
+
+
+def with_connector(given: Mapping[str, Any] | None, connector: str | None, role: str) -> Mapping[str, Any] | None:
+    """Arguments with a connector, unless they have one or are none."""
+    if connector is None or given is None or argument(given, "kv_transfer_config") is not None:
+        return given
+    name = SHORT.get(connector.lower(), connector)
+    return {**given, "kv_transfer_config": {"kv_connector": name, "kv_role": role}}
 
 
 def engines_of(engines: Sequence[str], alone: bool) -> tuple[str | None, str | None]:
@@ -98,11 +118,19 @@ def planned(asked: ModelQuestion) -> ModelQuestion:
     return asked
 
 
-def compared(a: Side, b: Side) -> DiffAnswer:
-    """The answer about both sides. Raises DocumentError."""
+def compared(a: Side, b: Side, connector: str | None = None) -> DiffAnswer:
+    """The answer about both sides, with what a connector makes of them.
+
+    Raises DocumentError, also for a connector that the release does not have.
+    """
     first, second = _cache(a, b), _cache(b, a)
     with placed(lambda: first.document):
-        return compare(first, second)
+        found = compare(first, second)
+    if connector is None:
+        return found
+    from kvinspect.question.pair import pair_verdict
+
+    return found._replace(connector=pair_verdict(connector, a, b))
 
 
 def _cache(asked: Side, other: Side) -> Question:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -28,6 +29,8 @@ Examples:
 What changes when a flag is set:
   kvinspect diff Qwen/Qwen3-8B -- Qwen/Qwen3-8B --kv-cache-dtype fp8
   kvinspect diff Qwen/Qwen3-8B -tp 2 -- Qwen/Qwen3-8B -tp 4 --gpu H100
+Whether a KV connector takes a prefill and a decode instance:
+  kvinspect diff Qwen/Qwen3-8B -tp 2 -- Qwen/Qwen3-8B -tp 4 --connector nixl
 """
 
 Words = Annotated[
@@ -47,6 +50,17 @@ Engines = Annotated[
 ]
 
 
+Connector = Annotated[
+    str | None,
+    typer.Option(
+        "--connector",
+        metavar="NAME",
+        help="KV connector that moves blocks from A (prefill) to B (decode): nixl, mooncake, lmcache or a vLLM name. "
+        "Flags without --kv-transfer-config get one.",
+    ),
+]
+
+
 def diff(
     words: Words,
     engines: Engines = None,
@@ -56,6 +70,7 @@ def diff(
     gpu: options.Gpu = None,
     gpu_memory: options.GpuMemory = None,
     weights: options.Weights = None,
+    connector: Connector = None,
     how: options.AnyFormat = Format.table,
     output: options.Output = None,
     all_layers: options.AllLayers = False,
@@ -73,7 +88,7 @@ def diff(
 
     given = ModelOptions(None, platform, capability, available, gpu, gpu_memory, weights, needs_memory=False)
     try:
-        answer = _answer(sides(unmarked(words)), engines or [], given)
+        answer = _answer(sides(unmarked(words)), engines or [], given, connector)
     except DocumentError:
         raise
     except ValueError as error:
@@ -83,9 +98,9 @@ def diff(
     raise typer.Exit({True: CLEAN, False: FINDINGS, None: INPUT}[answer.compatible])
 
 
-def _answer(words: list[list[str]], engines: list[str], given: ModelOptions) -> DiffAnswer:
+def _answer(words: list[list[str]], engines: list[str], given: ModelOptions, connector: str | None) -> DiffAnswer:
     """The answer about what the words of one or both sides name."""
-    from kvinspect.api.diff import compared, engines_of
+    from kvinspect.api.diff import DECODE, PREFILL, compared, engines_of
     from kvinspect.question.documents import names_model
 
     alone = len(words) == 1
@@ -100,11 +115,22 @@ def _answer(words: list[list[str]], engines: list[str], given: ModelOptions) -> 
     if None not in documents:
         given.none_of_documents()
     found: list[Side] = []
-    for name, said, document, engine in zip("AB", of_sides, documents, releases, strict=True):
+    rows = zip("AB", of_sides, documents, releases, (PREFILL, DECODE), strict=True)
+    for name, said, document, engine, role in rows:
         with _named("" if alone else name):
-            found.append(_side(said, document, given._replace(engine=engine)))
+            found.append(_side([*said, *_transfer(said, connector, role)], document, given._replace(engine=engine)))
     a, b = (shlex.join(said) if document is None else "" for said, document in zip(of_sides, documents, strict=True))
-    return compared(*found)._replace(words=(a, b))
+    return compared(found[0], found[1], connector)._replace(words=(a, b))
+
+
+def _transfer(words: list[str], connector: str | None, role: str) -> list[str]:
+    """The flag of a connector for words that have none."""
+    from kvinspect.api.diff import with_connector
+
+    if any(word.replace("_", "-").startswith("--kv-transfer-config") for word in words):
+        return []
+    made = with_connector({}, connector, role)
+    return ["--kv-transfer-config", json.dumps(dict(made["kv_transfer_config"]))] if made else []
 
 
 def _document(words: list[str]) -> Document | None:

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from kvinspect.compare.changes import Changes, changes_dict
 from kvinspect.compare.layers import DIFFERENT, MOVED, SAME, UNKNOWN, Outcome
+from kvinspect.connectors.pair import PairVerdict
 from kvinspect.document.frozen import Frozen
 from kvinspect.document.refusal import Refusal
 from kvinspect.engine.align_answer import SCHEMA_VERSION, AnswerHeader, refusal_dict
@@ -54,6 +55,8 @@ class DiffAnswer(NamedTuple):
     refusals: tuple[Refusal | None, Refusal | None] = (None, None)
     words: tuple[str, str] = ("", "")
     """The words of a call that name a model with its flags, empty of a document."""
+    connector: PairVerdict | None = None
+    """What a KV connector makes of A as the prefill and B as the decode instance, where one is asked about."""
 
     @property
     def verdict(self) -> str:
@@ -66,6 +69,11 @@ class DiffAnswer(NamedTuple):
 
     @property
     def compatible(self) -> bool | None:
+        """Whether the connector takes the pair, where one is asked about, else whether the bytes are compatible."""
+        return self.connector.compatible if self.connector else self.bytes_compatible
+
+    @property
+    def bytes_compatible(self) -> bool | None:
         """Whether blocks that one has written can be read by the other, None where that cannot be judged."""
         return {SAME: True, MOVED: True, DIFFERENT: False}.get(self.verdict)
 
@@ -78,6 +86,7 @@ class DiffAnswer(NamedTuple):
             "words": list(self.words),
             "verdict": self.verdict,
             "compatible": self.compatible,
+            "connector": self.connector.to_dict() if self.connector else None,
             "refused": [refusal_dict(refusal) if refusal else None for refusal in self.refusals],
             "changes": changes_dict(self.changes),
             "layers": [layer.to_dict() for layer in self.layers],

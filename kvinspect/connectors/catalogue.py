@@ -40,3 +40,23 @@ def _connector(row: Mapping[str, object]) -> Connector:
     return Connector(
         bool(row["hybrid"]), pair, str(piecewise) if piecewise else None, str(children) if children else None
     )
+
+
+class Nixl(NamedTuple):
+    """What a release's NIXL handshake compares."""
+
+    hashed: tuple[str, ...]
+    """Factors of the compatibility hash."""
+    knows_contexts: bool
+    """Whether ranks of decode context parallelism are compared."""
+    splits_groups: bool
+    """Whether layers in several groups may have blocks of another size than the other side's."""
+    keeps_nvfp4_whole: bool
+    """Whether heads of an nvfp4 cache are not re-sharded."""
+
+
+@cache
+def nixl(version: str) -> Nixl:
+    """The handshake of a release's NIXL connector."""
+    row = read_file(version, "connectors")["nixl"]
+    return Nixl(**{**row, "hashed": tuple(row["hashed"])})

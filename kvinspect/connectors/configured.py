@@ -13,6 +13,7 @@ from kvinspect.connectors.catalogue import NATIVE, Connector, read
 from kvinspect.document.frozen import frozen
 from kvinspect.document.limits import MAX_DEPTH
 from kvinspect.document.problem import DocumentError, Problem, nearest, shown
+from kvinspect.document.refusal import Refused
 
 ROLES = ("kv_both", "kv_consumer", "kv_producer")
 SIMPLE = "SimpleCPUOffloadConnector"
@@ -125,6 +126,19 @@ def _checked(found: Mapping[str, Any], version: str, depth: int) -> Transfer:
     children = extra.get(known[name].children or "") or ()
     inner = [child for child in children if isinstance(child, Mapping)] if isinstance(children, (list, tuple)) else []
     return Transfer(name, extra, known[name], tuple(_checked(child, version, depth + 1) for child in inner))
+
+
+def check_states(transfer: Transfer, has_states: bool, layout: str | None) -> None:
+    """Nothing where the connector moves states as they lie; `layout` is VLLM_SSM_CONV_STATE_LAYOUT.
+
+    Follows `NixlBaseConnectorWorker.__init__` (0.25 to 0.33). Raises Refused.
+    """
+    if not has_states or layout == "DS":
+        return
+    name = next((one.name for one in transfer.ends if one.known and one.name.startswith("Nixl")), None)
+    if name is not None:
+        text = f"{name} moves convolution states with VLLM_SSM_CONV_STATE_LAYOUT=DS only"
+        raise Refused("AssertionError", text, function="__init__", kind="state-layout")
 
 
 def refused(message: str) -> DocumentError:

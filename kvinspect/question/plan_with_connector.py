@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from kvinspect.connectors.configured import Transfer
+from kvinspect.connectors.configured import Transfer, check_states
 from kvinspect.connectors.offloading import Offloaded, check_hashes, offloaded
 from kvinspect.document.refusal import Refused
 from kvinspect.models.specs_answer import SpecsAnswer
@@ -57,6 +57,8 @@ def _blocks(question: Question, transfer: Transfer | None, stage: SpecsAnswer) -
     try:
         if transfer is not None:
             check_hashes(transfer, found.groups, found.hashed)
+            states = any(layer.spec.holds_states for layer in stage.layers)
+            check_states(transfer, states, arguments.variable("VLLM_SSM_CONV_STATE_LAYOUT"))
     except Refused as refused:
         return Connected(question, answer._replace(refusal=refused.refusal.within("connector")))
     if question.start.refusal is not None:

@@ -61,10 +61,31 @@ WORDS = {
 """Key of a change → what it is called here, where that is not the key with blanks."""
 
 
+def _verdicts(answer: DiffAnswer) -> Iterable[Block]:
+    """The verdict, of a connector above that of the bytes."""
+    found = answer.bytes_compatible
+    bytes_ = spans(OUTCOME[found], MEANING[found])
+    if answer.connector is None:
+        yield Heading(bytes_)
+        return
+    name, taken = answer.connector.connector, answer.connector.compatible
+    yield Heading(spans(OUTCOME[taken], TRANSFER[taken].format(name)))
+    if answer.connector.why:
+        yield Paragraph(spans("; ".join(answer.connector.why) + "."))
+    yield Paragraph(spans("Bytes: ", *bytes_))
+
+
+TRANSFER: dict[bool | None, str] = {
+    True: ": {} transfers blocks from A (prefill) to B (decode)",
+    False: ": {} does not transfer blocks from A (prefill) to B (decode)",
+    None: ": whether {} transfers blocks from A (prefill) to B (decode)",
+}
+
+
 def page(answer: DiffAnswer, all_layers: bool = False) -> Page:
     """The page of one answer."""
     blocks: list[Block] = [
-        Heading(spans(OUTCOME[answer.compatible], MEANING[answer.compatible])),
+        *_verdicts(answer),
         Paragraph(_side("A", answer.a, answer.words[0])),
         Paragraph(_side("B", answer.b, answer.words[1])),
         *_refusals(answer),

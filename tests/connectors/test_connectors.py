@@ -180,3 +180,14 @@ def test_what_stops_the_engine_is_a_finding_and_what_nobody_knows_is_not(run):
     assert run(*given, "--block-size", "7").returncode == 1
     assert run(*given, "--attention-backend", "FLASHINFER", "--device-capability", "7.0").returncode == 1
     assert run(*given, "--attention-backend", "FLASHINFR").returncode == 2
+
+
+@pytest.mark.parametrize("engine", ["0.25", "0.28", "0.33"])
+def test_nixl_moves_states_in_one_layout_of_convolutions_only(engine):
+    nixl = {"kv_transfer_config": {"kv_connector": "NixlConnector", "kv_role": "kv_both"}, "max_model_len": 8192}
+
+    def refusal(**env):
+        return kvinspect.plan_model(HYBRID, 8 << 30, engine=engine, engine_args=nixl, env=env).plan.refusal
+
+    assert "VLLM_SSM_CONV_STATE_LAYOUT=DS" in refusal().text
+    assert refusal(VLLM_SSM_CONV_STATE_LAYOUT="DS") is None
