@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-import pathlib
 import warnings
-from collections.abc import Sequence
-from enum import Enum
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
 from kvinspect.cli import options, request_options
-from kvinspect.cli.exits import CLEAN, FINDINGS, INPUT, bad_call, say
+from kvinspect.cli.exits import bad_call
 from kvinspect.cli.model_words import ModelCall, ModelOptions
-from kvinspect.cli.output import Color, Format, Report, by_ending, write, write_drawing, write_together
+from kvinspect.cli.output import Color, Format, Report, by_ending
+from kvinspect.cli.plan_output import Kind, Show, print_plan, print_sweep
 from kvinspect.cli.serve_words import unmarked
-from kvinspect.document.numbers import counted
-from kvinspect.output.safe import Syntax, safe
 
 if TYPE_CHECKING:
     from kvinspect.models.memory import Memory
-    from kvinspect.planning.plan_answer import NotModelled, PlanAnswer
     from kvinspect.planning.request_load import RequestShape
-    from kvinspect.planning.sweep import SweepAnswer
     from kvinspect.question.change import Change
     from kvinspect.question.model import ModelPlan
 
@@ -35,18 +31,6 @@ Examples:
 
 Every flag of `vllm serve` is taken, --config FILE too; flags win over the file.
 """
-
-
-class Kind(str, Enum):
-    """What is printed."""
-
-    table = "table"
-    json = "json"
-    yaml = "yaml"
-    markdown = "markdown"
-    document = "document"
-    svg = "svg"
-    html = "html"
 
 
 ENDINGS = {
@@ -122,26 +106,49 @@ def plan(
     With -o FILE.yaml the cache is written as an inspection document for align, cg-support, lint and map.
     Ends with 1 where the engine refuses, 2 where nothing can be computed.
     """
-    from kvinspect.document.problem import DocumentError
-
     file, tokens = request_options.file_of(file, output, prompt)
     shape = request_options.shape_of(requests, prompt, tokens, shared_prefix)
-    show = _Show(how or by_ending(file, ENDINGS, Kind.table), file, all_layers, quiet, color, strict)
+    show = Show(how or by_ending(file, ENDINGS, Kind.table), file, all_layers, quiet, color, strict)
     device, memory = (platform, capability), (available, gpus, gpu, weights)
-    try:
+    with _slips_as_errors():
         given = ModelOptions(engine, *device, *memory, like, _measured(calibrate), env or ())
-        if shape is not None and (sweep or log is not None):
-            raise bad_call("requests are asked of one plan, without --sweep and --log", "--requests")
-        if log is not None:
-            code = _logged(log, unmarked(words or ()), given, sweep, show)
-        else:
-            call = _call(unmarked(words or ()), given)
-            code = _swept(call, sweep, show) if sweep else _planned(call, show, shape)
+        code = _answered(unmarked(words or ()), given, _Asked(sweep, log, shape), show)
+    raise typer.Exit(code)
+
+
+@contextmanager
+def _slips_as_errors() -> Iterator[None]:
+    """What is wrong with the words of a call as an error of the call; errors with a place stay what they are."""
+    from kvinspect.document.problem import DocumentError
+
+    try:
+        yield
     except DocumentError:
         raise
     except ValueError as error:
         raise bad_call(str(error)) from None
-    raise typer.Exit(code)
+
+
+class _Asked(NamedTuple):
+    """What is asked beside one plan."""
+
+    sweep: Sequence[str] | None
+    log: str | None
+    shape: RequestShape | None
+
+
+def _answered(words: Sequence[str], given: ModelOptions, asked: _Asked, show: Show) -> int:
+    """Print what is asked about the words, and return the exit code. Raises ValueError for words that are wrong."""
+    if asked.shape is not None and (asked.sweep or asked.log is not None):
+        raise bad_call("requests are asked of one plan, without --sweep and --log", "--requests")
+    if asked.log is not None:
+        return _logged(asked.log, words, given, asked.sweep, show)
+    call = _call(words, given)
+    if asked.sweep:
+        return _swept(call, asked.sweep, show)
+    if call.command.document is not None:
+        return _planned_document(call, show, asked.shape)
+    return _planned(call, show, asked.shape)
 
 
 def _measured(log: str | None) -> Memory | None:
@@ -153,23 +160,6 @@ def _measured(log: str | None) -> Memory | None:
     return measured(log)
 
 
-class _Show(NamedTuple):
-    """How the answer is shown."""
-
-    kind: Kind
-    output: str | None
-    all_layers: bool
-    quiet: bool
-    color: Color
-    strict: bool = False
-
-    def code(self, clean: bool, not_modelled: Sequence[NotModelled]) -> int:
-        """The exit code of an answer: a strict call can be told nothing where something is left out."""
-        if not clean:
-            return FINDINGS
-        return INPUT if self.strict and not_modelled else CLEAN
-
-
 def _call(words: Sequence[str], given: ModelOptions) -> ModelCall:
     """What the words name. Raises ValueError for an unknown flag or model."""
     call = given.call(words)
@@ -178,24 +168,28 @@ def _call(words: Sequence[str], given: ModelOptions) -> ModelCall:
     return call
 
 
-def _planned(call: ModelCall, show: _Show, shape: RequestShape | None) -> int:
+def _planned_document(call: ModelCall, show: Show, shape: RequestShape | None) -> int:
+    """Print the plan of a planning document, and return the exit code."""
+    from kvinspect.api import plan as documents
+
+    if shape is not None:
+        raise bad_call("requests are asked of a model, and this is a planning document", "--requests")
+    assert call.command.document is not None
+    answer = documents.plan(call.command.document, engine=call.given.engine)
+    print_plan(answer, None, show)
+    return show.code(answer.clean, answer.not_modelled)
+
+
+def _planned(call: ModelCall, show: Show, shape: RequestShape | None) -> int:
+    """Print the plan of a model, with the requests that are asked about, and return the exit code."""
     from kvinspect.question.model import spoken
 
-    if call.command.document is not None:
-        from kvinspect.api import plan as documents
-
-        if shape is not None:
-            raise bad_call("requests are asked of a model, and this is a planning document", "--requests")
-
-        answer = documents.plan(call.command.document, engine=call.given.engine)
-        _print(answer, None, show)
-        return show.code(answer.clean, answer.not_modelled)
     with call.places(), spoken(call.model):
         found = call.question().plan
     found = found._replace(source=call.command.found.source)
     found = found if shape is None else found.with_requests(shape)
     found = _with_changes(found, call, shape)
-    _print(found.plan, found, show)
+    print_plan(found.plan, found, show)
     fits = found.load is None or found.load.verdict != "does not fit"
     return show.code(found.clean and fits, found.plan.not_modelled)
 
@@ -218,74 +212,7 @@ def _with_changes(found: ModelPlan, call: ModelCall, shape: RequestShape | None)
     return found._replace(would_fit=changes)
 
 
-def _print(answer: PlanAnswer, model: ModelPlan | None, show: _Show) -> None:
-    """The answer in the format that was asked for; a refused plan makes no document."""
-    from kvinspect.report import plan as report
-    from kvinspect.report.would_fit import would_fit
-
-    if show.kind is Kind.document:
-        _print_document(answer, show)
-        return
-    if show.kind in (Kind.svg, Kind.html):
-        raise bad_call("a picture needs something to vary: --sweep max_model_len=8k..1M", "--format")
-    if show.output or not show.quiet:
-        origin = model.origin if model else None
-        load = model.load if model else None
-        more = would_fit(model.would_fit or (), load is not None) if model else ()
-        shown = Report([model or answer], lambda _: report.page(answer, show.all_layers, origin, load, more))
-        shown.emit(Format(show.kind.value), show.output, show.color)
-        _wrote(show.output, "refused" if answer.refusal else counted(answer.num_blocks or 0, "block", ","), show)
-
-
-def _print_document(answer: PlanAnswer, show: _Show) -> None:
-    """A document for each stage of the pipeline: FILE.yaml, FILE.1.yaml and so on."""
-    from kvinspect.planning.inspection import inspection_document, of_workers
-    from kvinspect.report import plan as report
-    from kvinspect.report.data import as_yaml
-
-    if not answer.starts:
-        Report([answer], report.page).emit(Format.table, None, show.color)
-        return
-    workers = of_workers(answer)
-    which = [f"worker {i} of {len(workers)}" if len(workers) > 1 else "" for i in range(len(workers))]
-    texts = [
-        (f"# {name}\n" if name else "") + as_yaml(inspection_document(one))
-        for name, one in zip(which, workers, strict=True)
-    ]
-    if not _is_file(show):
-        write(texts[0], show.output, Syntax.QUOTED)
-        if which[0]:
-            say(f"kvinspect: this is {which[0]}; with -o FILE.yaml each has a file of its own")
-        return
-    files = [_numbered(show.output, i) for i in range(len(workers))]
-    write_together(dict(zip(files, texts, strict=True)), Syntax.QUOTED)
-    for file, name in zip(files, which, strict=True):
-        _wrote(file, ", ".join(filter(None, (counted(answer.num_blocks or 0, "block", ","), name))), show)
-
-
-def _numbered(output: str | None, i: int) -> str:
-    """The name of a worker's file: FILE.yaml, FILE.1.yaml and so on."""
-    assert output is not None
-    if i == 0:
-        return output
-    path = pathlib.Path(output)
-    return str(path.with_name(f"{path.stem}.{i}{path.suffix}"))
-
-
-def _is_file(show: _Show) -> bool:
-    """Whether the answer goes into files that can be numbered: no stream, no device."""
-    from kvinspect.output.files import is_stream
-
-    return show.output not in (None, "-") and not is_stream(str(show.output))
-
-
-def _wrote(name: str | None, what: str, show: _Show) -> None:
-    """Say that a file is there, and what is in it."""
-    if _is_file(show) and not show.quiet:
-        say(f"wrote {safe(str(name))}: {what}")
-
-
-def _swept(call: ModelCall, sweeps: Sequence[str], show: _Show) -> int:
+def _swept(call: ModelCall, sweeps: Sequence[str], show: Show) -> int:
     from kvinspect.api import plan_model as models
     from kvinspect.cli.progress import step_bar
     from kvinspect.planning.sweep_axes import axis
@@ -301,39 +228,11 @@ def _swept(call: ModelCall, sweeps: Sequence[str], show: _Show) -> int:
             progress=progress,
             **call.setting,
         )
-    _print_sweep(answer, show)
+    print_sweep(answer, show)
     return show.code(answer.clean, answer.not_modelled)
 
 
-def _print_sweep(answer: SweepAnswer, show: _Show) -> None:
-    from kvinspect.report.sweep.page import page
-
-    if show.kind is Kind.document:
-        raise bad_call(
-            "a sweep has many caches, and a document holds one; -o a .json, .md, .svg or .html file", "--output"
-        )
-    if show.kind in (Kind.svg, Kind.html):
-        write_drawing(_drawn(answer, show.kind), show.output)
-    elif show.output or not show.quiet:
-        Report([answer], page).emit(Format(show.kind.value), show.output, show.color)
-    _wrote(show.output, counted(len(answer.points), "plan", ","), show)
-
-
-def _drawn(answer: SweepAnswer, kind: Kind) -> str:
-    from kvinspect.report.fold import title_of
-    from kvinspect.report.sweep.chart import chart
-    from kvinspect.report.sweep.svg import svg
-
-    title = f"{title_of(answer.setting.source)}, vLLM {answer.setting.engine}"
-    drawing = svg(chart(answer), title)
-    if kind is Kind.svg:
-        return drawing
-    from kvinspect.report.html import html
-
-    return html(title, [f"Memory for the cache of a worker: {answer.memory}."], drawing)
-
-
-def _logged(name: str, words: Sequence[str], given: ModelOptions, sweep: Sequence[str] | None, show: _Show) -> int:
+def _logged(name: str, words: Sequence[str], given: ModelOptions, sweep: Sequence[str] | None, show: Show) -> int:
     """A log by itself, or beside the plan of the model that the words name, under the log's own release."""
     from kvinspect.api import plan_log as logs
     from kvinspect.api import plan_model as models
@@ -359,7 +258,7 @@ def _logged(name: str, words: Sequence[str], given: ModelOptions, sweep: Sequenc
     return show.code(answer.clean, answer.plan.plan.not_modelled if answer.plan else ())
 
 
-def _only_of_a_log(show: _Show, sweep: Sequence[str] | None, given: ModelOptions, words: Sequence[str]) -> None:
+def _only_of_a_log(show: Show, sweep: Sequence[str] | None, given: ModelOptions, words: Sequence[str]) -> None:
     """Raises BadParameter for what a log has no use for, rather than leave it out unsaid."""
     if sweep:
         raise bad_call("--sweep cannot go with --log: a log is of one start", "--sweep")

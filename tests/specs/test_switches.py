@@ -25,6 +25,7 @@ BY_TAG = {
     "kvinspect.models.layer_specs": "chooses the kind of the spec that it makes",
     "kvinspect.models.parameters": "the words are those of a config.json",
     "kvinspect.models.completions": "the words are those of a config.json",
+    "kvinspect.models.families.alice": "the words are those of a config.json",
     "kvinspect.models.families.delta_net": "the words are those of a config.json",
     "kvinspect.models.families.heads_apart": "the words are those of a config.json",
     "kvinspect.models.families.lfm2": "the words are those of a config.json",

@@ -1,0 +1,143 @@
+"""How `kvinspect plan` shows its answers: in which format, on standard output or in files, and with which exit code."""
+
+from __future__ import annotations
+
+import pathlib
+from collections.abc import Sequence
+from enum import Enum
+from typing import TYPE_CHECKING, NamedTuple
+
+from kvinspect.cli.exits import CLEAN, FINDINGS, INPUT, bad_call, say
+from kvinspect.cli.output import Color, Format, Report, write, write_drawing, write_together
+from kvinspect.document.numbers import counted
+from kvinspect.output.safe import Syntax, safe
+
+if TYPE_CHECKING:
+    from kvinspect.planning.plan_answer import NotModelled, PlanAnswer
+    from kvinspect.planning.sweep import SweepAnswer
+    from kvinspect.question.model import ModelPlan
+
+
+class Kind(str, Enum):
+    """What is printed."""
+
+    table = "table"
+    json = "json"
+    yaml = "yaml"
+    markdown = "markdown"
+    document = "document"
+    svg = "svg"
+    html = "html"
+
+
+class Show(NamedTuple):
+    """How the answer is shown."""
+
+    kind: Kind
+    output: str | None
+    all_layers: bool
+    quiet: bool
+    color: Color
+    strict: bool = False
+
+    def code(self, clean: bool, not_modelled: Sequence[NotModelled]) -> int:
+        """The exit code of an answer: a strict call can be told nothing where something is left out."""
+        if not clean:
+            return FINDINGS
+        return INPUT if self.strict and not_modelled else CLEAN
+
+
+def print_plan(answer: PlanAnswer, model: ModelPlan | None, show: Show) -> None:
+    """The answer in the format that was asked for; a refused plan makes no document."""
+    from kvinspect.report import plan as report
+    from kvinspect.report.would_fit import would_fit
+
+    if show.kind is Kind.document:
+        _print_document(answer, show)
+        return
+    if show.kind in (Kind.svg, Kind.html):
+        raise bad_call("a picture needs something to vary: --sweep max_model_len=8k..1M", "--format")
+    if show.output or not show.quiet:
+        origin = model.origin if model else None
+        load = model.load if model else None
+        more = would_fit(model.would_fit or (), load is not None) if model else ()
+        shown = Report([model or answer], lambda _: report.page(answer, show.all_layers, origin, load, more))
+        shown.emit(Format(show.kind.value), show.output, show.color)
+        _wrote(show.output, "refused" if answer.refusal else counted(answer.num_blocks or 0, "block", ","), show)
+
+
+def _print_document(answer: PlanAnswer, show: Show) -> None:
+    """A document for each stage of the pipeline: FILE.yaml, FILE.1.yaml and so on."""
+    from kvinspect.planning.inspection import inspection_document, of_workers
+    from kvinspect.report import plan as report
+    from kvinspect.report.data import as_yaml
+
+    if not answer.starts:
+        Report([answer], report.page).emit(Format.table, None, show.color)
+        return
+    workers = of_workers(answer)
+    which = [f"worker {i} of {len(workers)}" if len(workers) > 1 else "" for i in range(len(workers))]
+    texts = [
+        (f"# {name}\n" if name else "") + as_yaml(inspection_document(one))
+        for name, one in zip(which, workers, strict=True)
+    ]
+    if not _is_file(show):
+        write(texts[0], show.output, Syntax.QUOTED)
+        if which[0]:
+            say(f"kvinspect: this is {which[0]}; with -o FILE.yaml each has a file of its own")
+        return
+    files = [_numbered(show.output, i) for i in range(len(workers))]
+    write_together(dict(zip(files, texts, strict=True)), Syntax.QUOTED)
+    for file, name in zip(files, which, strict=True):
+        _wrote(file, ", ".join(filter(None, (counted(answer.num_blocks or 0, "block", ","), name))), show)
+
+
+def _numbered(output: str | None, i: int) -> str:
+    """The name of a worker's file: FILE.yaml, FILE.1.yaml and so on."""
+    assert output is not None
+    if i == 0:
+        return output
+    path = pathlib.Path(output)
+    return str(path.with_name(f"{path.stem}.{i}{path.suffix}"))
+
+
+def _is_file(show: Show) -> bool:
+    """Whether the answer goes into files that can be numbered: no stream, no device."""
+    from kvinspect.output.files import is_stream
+
+    return show.output not in (None, "-") and not is_stream(str(show.output))
+
+
+def _wrote(name: str | None, what: str, show: Show) -> None:
+    """Say that a file is there, and what is in it."""
+    if _is_file(show) and not show.quiet:
+        say(f"wrote {safe(str(name))}: {what}")
+
+
+def print_sweep(answer: SweepAnswer, show: Show) -> None:
+    """The plans of a sweep in the format that was asked for; as a document there is none."""
+    from kvinspect.report.sweep.page import page
+
+    if show.kind is Kind.document:
+        raise bad_call(
+            "a sweep has many caches, and a document holds one; -o a .json, .md, .svg or .html file", "--output"
+        )
+    if show.kind in (Kind.svg, Kind.html):
+        write_drawing(_drawn(answer, show.kind), show.output)
+    elif show.output or not show.quiet:
+        Report([answer], page).emit(Format(show.kind.value), show.output, show.color)
+    _wrote(show.output, counted(len(answer.points), "plan", ","), show)
+
+
+def _drawn(answer: SweepAnswer, kind: Kind) -> str:
+    from kvinspect.report.fold import title_of
+    from kvinspect.report.sweep.chart import chart
+    from kvinspect.report.sweep.svg import svg
+
+    title = f"{title_of(answer.setting.source)}, vLLM {answer.setting.engine}"
+    drawing = svg(chart(answer), title)
+    if kind is Kind.svg:
+        return drawing
+    from kvinspect.report.html import html
+
+    return html(title, [f"Memory for the cache of a worker: {answer.memory}."], drawing)
