@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from itertools import combinations
 from typing import TYPE_CHECKING, NamedTuple
 
-from kvinspect.device.choose import DeviceChoice, UnknownDevice, choose
+from kvinspect.device.choose import NONE, NOT_REQUESTED, DeviceChoice, UnknownDevice, choose
 from kvinspect.engine.align_answer import AlignAnswer, DeviceAnswer, LayerAnswer, ReadBack
 from kvinspect.engine.conflict import Pattern, first_meeting, pattern
 from kvinspect.engine.overlay import conflicts, views_of
@@ -41,8 +41,8 @@ def device_for(word: str, verify: bool) -> ChosenDevice:
     """
     if verify and word == "meta":
         raise UnknownDevice("meta tensors hold nothing that could be read back")
-    chosen = choose(word)
-    if verify and chosen.is_none:
+    chosen = NOT_REQUESTED if word == NONE else choose(word)
+    if verify and chosen.name == NONE:
         return ChosenDevice(choose("cpu"), CPU_BYTES)
     return ChosenDevice(chosen)
 
@@ -55,7 +55,7 @@ def made_on(
     Raises DeviceError where not even one block fits, InternalError where torch or the experiment disagrees with us.
     """
     chosen, limit = device
-    if chosen.is_none or not answer.layers:
+    if chosen.name == NONE or not answer.layers:
         return DeviceAnswer("none", "", chosen.reason or "the engine refuses before it makes a view")
     from kvinspect.device.allocate import blocks_that_fit
 

@@ -41,8 +41,7 @@ def open_keys(document: Document) -> Iterator[str]:
 
 def state_kind(document: Document) -> str:
     """`hybrid` or `attention_free` as the specs tell it, "" for a cache without state-space layers."""
-    specs = [spec for group in document.groups for spec in (*group.layer_specs.values(), group.spec)]
-    kinds = {spec.spec_kind for spec in specs} - {"uniform_type"}
+    kinds = {kind for group in document.groups for kind in group.kinds} - {"uniform_type"}
     if "mamba" not in kinds:
         return ""
     return "hybrid" if kinds - {"mamba"} else "attention_free"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pathlib
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -51,7 +51,7 @@ class Report(NamedTuple):
 
             write("\n".join(markdown.render(self.page(answer)) for answer in self.answers), to, Syntax.TEXT)
         else:
-            write(_table([self.page(answer) for answer in self.answers], to, color), to, Syntax.TEXT)
+            write(_table(map(self.page, self.answers), to, color), to, Syntax.TEXT)
 
 
 def _data(answers: Sequence[dict[str, Any]], how: Format, several: bool) -> str:
@@ -61,7 +61,7 @@ def _data(answers: Sequence[dict[str, Any]], how: Format, several: bool) -> str:
     return data.as_json(value) if how is Format.json else data.as_yaml(value)
 
 
-def _table(pages: Sequence[Page], to: str | None, color: Color) -> str:
+def _table(pages: Iterable[Page], to: str | None, color: Color) -> str:
     from kvinspect.report import terminal
 
     look = look_of(to, color)

@@ -12,7 +12,7 @@ import typer
 from kvinspect.cli import options, request_options
 from kvinspect.cli.exits import bad_call
 from kvinspect.cli.model_words import ModelCall, ModelOptions
-from kvinspect.cli.output import Color, Format, Report, by_ending
+from kvinspect.cli.output import Color, Format, Report
 from kvinspect.cli.plan_output import Kind, Show, print_plan, print_sweep
 from kvinspect.cli.serve_words import unmarked
 
@@ -32,16 +32,6 @@ Examples:
 Every flag of `vllm serve` is taken, --config FILE too; flags win over the file.
 """
 
-
-ENDINGS = {
-    ".yaml": Kind.document,
-    ".yml": Kind.document,
-    ".json": Kind.json,
-    ".md": Kind.markdown,
-    ".txt": Kind.table,
-    ".svg": Kind.svg,
-    ".html": Kind.html,
-}
 
 Words = Annotated[
     list[str] | None,
@@ -108,7 +98,7 @@ def plan(
     """
     file, tokens = request_options.file_of(file, output, prompt)
     shape = request_options.shape_of(requests, prompt, tokens, shared_prefix)
-    show = Show(how or by_ending(file, ENDINGS, Kind.table), file, all_layers, quiet, color, strict)
+    show = Show.of(how, file, all_layers, quiet, color, strict)
     device, memory = (platform, capability), (available, gpus, gpu, weights)
     with _slips_as_errors():
         given = ModelOptions(engine, *device, *memory, like, _measured(calibrate), env or ())

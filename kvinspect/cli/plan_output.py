@@ -5,10 +5,10 @@ from __future__ import annotations
 import pathlib
 from collections.abc import Sequence
 from enum import Enum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kvinspect.cli.exits import CLEAN, FINDINGS, INPUT, bad_call, say
-from kvinspect.cli.output import Color, Format, Report, write, write_drawing, write_together
+from kvinspect.cli.output import Color, Format, Report, by_ending, write, write_drawing, write_together
 from kvinspect.document.numbers import counted
 from kvinspect.output.safe import Syntax, safe
 
@@ -30,6 +30,17 @@ class Kind(str, Enum):
     html = "html"
 
 
+ENDINGS = {
+    ".yaml": Kind.document,
+    ".yml": Kind.document,
+    ".json": Kind.json,
+    ".md": Kind.markdown,
+    ".txt": Kind.table,
+    ".svg": Kind.svg,
+    ".html": Kind.html,
+}
+
+
 class Show(NamedTuple):
     """How the answer is shown."""
 
@@ -39,6 +50,11 @@ class Show(NamedTuple):
     quiet: bool
     color: Color
     strict: bool = False
+
+    @classmethod
+    def of(cls, how: Kind | None, output: str | None, *rest: Any) -> Show:
+        """The same in the format that is named, else in that of the file's ending. Raises BadParameter as that."""
+        return cls(how or by_ending(output, ENDINGS, Kind.table), output, *rest)
 
     def code(self, clean: bool, not_modelled: Sequence[NotModelled]) -> int:
         """The exit code of an answer: a strict call can be told nothing where something is left out."""

@@ -14,6 +14,10 @@ NVIDIA_NODES = ("/dev/nvidiactl", "/dev/nvidia0", "/dev/dxg", "/dev/nvhost-gpu",
 WORDS = "auto, cuda, cuda:N, cpu, meta or none"
 
 
+NONE = "none"
+"""The word for no device, and its name."""
+
+
 class DeviceError(Exception):
     """The device was asked for and is not there, or has too little memory."""
 
@@ -23,15 +27,13 @@ class UnknownDevice(ValueError):
 
 
 class DeviceChoice(NamedTuple):
-    """A device as torch names it, or `none` with the reason."""
+    """A device as torch names it, or NONE with the reason, where nothing is materialised."""
 
     name: str
     reason: str = ""
 
-    @property
-    def is_none(self) -> bool:
-        """Whether nothing is materialised."""
-        return self.name == "none"
+
+NOT_REQUESTED = DeviceChoice(NONE, "not requested")
 
 
 def choose(word: str) -> DeviceChoice:
@@ -43,7 +45,7 @@ def choose(word: str) -> DeviceChoice:
     if not re.fullmatch(r"auto|none|cpu|meta|cuda(:\d{1,3})?", word):
         raise UnknownDevice(f"expected {WORDS}, found {word!r}")
     if word == "none":
-        return DeviceChoice("none", "not requested")
+        return NOT_REQUESTED
     if word == "auto":
         return _automatic()
     if not _has_torch():

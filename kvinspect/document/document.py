@@ -22,6 +22,8 @@ class Group(NamedTuple):
     spec: SpecEntry
     layer_specs: Mapping[str, SpecEntry]
     """Of a `uniform_type` group the spec of each layer."""
+    kinds: frozenset[str] = frozenset()
+    """The kinds of its spec and of its layers' own."""
 
     def __hash__(self) -> int:
         return hash((self.id, self.layer_names, self.spec))
@@ -96,7 +98,7 @@ def build(source: Source, model: DocumentModel) -> Document:
     names = Expander()
     config = model.kv_cache_config
     groups = tuple(
-        Group(i, names.all(g.layer_names), g.kv_cache_spec, _layer_specs(g.kv_cache_spec, names))
+        _group(i, names.all(g.layer_names), g.kv_cache_spec, _layer_specs(g.kv_cache_spec, names))
         for i, g in enumerate(config.kv_cache_groups if config else [])
     )
     tensors = None
@@ -107,6 +109,10 @@ def build(source: Source, model: DocumentModel) -> Document:
         )
     shared = {alias: target for key, target in model.shared_kv_cache_layers.items() for alias in names.all([key])}
     return Document(source, model, groups, tensors, shared, _uses(model, groups, names))
+
+
+def _group(i: int, layers: tuple[str, ...], spec: SpecEntry, own: Mapping[str, SpecEntry]) -> Group:
+    return Group(i, layers, spec, own, frozenset(one.spec_kind for one in (spec, *own.values())))
 
 
 def _layer_specs(spec: SpecEntry, names: Expander) -> dict[str, SpecEntry]:

@@ -70,7 +70,8 @@ def page(answer: AlignAnswer, view: View) -> Page:
         blocks.extend(_collision(answer, tensors[0], layers))
     blocks.extend(_elsewhere(layers.values()))
     blocks.extend(Item("!", spans(Span("finding", "bad"), f": {found['text']}.")) for found in answer.findings)
-    blocks.extend(captured_comparison(answer.captured))
+    if answer.captured is not None:
+        blocks.extend(captured_comparison(answer.captured))
     if view.explain:
         blocks.extend(_reasons(answer))
     return Page(tuple(blocks))

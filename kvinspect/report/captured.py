@@ -6,10 +6,8 @@ from kvinspect.engine.captured_comparison import CapturedComparison
 from kvinspect.report.page_parts import Block, Item, Paragraph, Span, spans
 
 
-def captured_comparison(found: CapturedComparison | None) -> list[Block]:
-    """Whether the engine made what was computed, and each difference; nothing where nothing was captured."""
-    if found is None:
-        return []
+def captured_comparison(found: CapturedComparison) -> list[Block]:
+    """Whether the engine made what was computed, and each difference."""
     if found.why_not:
         return [Paragraph(spans(f"Not compared with the captured cache of vLLM {found.vllm}: {found.why_not}."))]
     layers = f"{found.num_layers} layer{'' if found.num_layers == 1 else 's'}"

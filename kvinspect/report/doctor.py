@@ -29,7 +29,10 @@ def page(answer: DoctorAnswer) -> Page:
     comparison = answer.align.captured
     if comparison is not None:
         comparison = comparison._replace(differences=answer.differences)
-    blocks.extend(captured_comparison(comparison) or [Paragraph(spans("Not captured from a running engine."))])
+    if comparison is None:
+        blocks.append(Paragraph(spans("Not captured from a running engine.")))
+    else:
+        blocks.extend(captured_comparison(comparison))
     blocks.extend(Item("!", spans(Span("finding", "bad"), f": {found['text']}.")) for found in answer.align.findings)
     return Page(tuple(blocks))
 
