@@ -23,10 +23,18 @@ UNPACKED_ROWS = {
 """Backends of DeepSeek V4 that store plain rows, as its layers settle when they are made (`DeepseekV4Attention`)."""
 
 
+SWITCHES = {
+    "ROCM_AITER_MLA": "VLLM_ROCM_USE_AITER_MLA", "ROCM_AITER_TRITON_MLA": "VLLM_ROCM_USE_AITER_MLA",
+    "ROCM_AITER_FA": "VLLM_ROCM_USE_AITER_MHA",
+}  # fmt: skip
+"""Backends that `RocmPlatform` tries only where AITER is switched on → the variable that switches them off again."""
+
+
 def facts(name, backend):
     """The facts of one backend of attention layers. `backend` is its class."""
     found = {
         "platform": next((home for start, home in ONE_PLATFORM.items() if name.startswith(start)), None),
+        "switched_on_by": {"VLLM_ROCM_USE_AITER": False, SWITCHES[name]: True} if name in SWITCHES else None,
         "unpacked_rows": UNPACKED_ROWS.get(name),
         **{key: known(function, backend) for key, function in READ.items()},
         **(known(refused_combinations, backend) or {}),

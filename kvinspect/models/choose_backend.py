@@ -125,7 +125,7 @@ class Chooser:
             return SelectedBackend(wanted, "requested")
         passed: list[PassedOver] = []
         for name in candidates(self.setting.release.catalogue, self.setting.deployment, ask):
-            reasons = self._reasons(name, ask, extra)
+            reasons = self._switched_off(name) or self._reasons(name, ask, extra)
             if not reasons:
                 return SelectedBackend(name, "highest-priority backend that supports the layer", tuple(passed))
             passed.append(PassedOver(name, reasons))
@@ -146,6 +146,12 @@ class Chooser:
     def _place(self) -> str:
         capability = self.setting.capability
         return self.setting.platform + (f" {capability}" if capability else "")
+
+    def _switched_off(self, name: str) -> tuple[str, ...]:
+        """The variables that keep the platform from trying a backend, as they are set or by default."""
+        arguments, switches = self.setting.arguments, self.entries[name].get("switched_on_by", {})
+        off = [one for one, on in switches.items() if arguments.is_off(one) or not (on or arguments.is_on(one))]
+        return tuple(f"{one} is off" for one in off)
 
     def _reasons(self, name: str, ask: Ask, extra: Mapping[str, Any]) -> tuple[str, ...]:
         misfits = [*misfits_of(self.entries[name], ask, self.facts), *self._together(name, ask, extra)]
