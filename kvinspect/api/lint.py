@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import pathlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -105,9 +105,13 @@ def lint_one(
 
 
 def lint_many(
-    names: Sequence[str], options: Options, jobs: int = 1, linked: frozenset[str] = frozenset()
+    names: Sequence[str],
+    options: Options,
+    jobs: int = 1,
+    linked: frozenset[str] = frozenset(),
+    progress: Callable[[int, int], None] | None = None,
 ) -> list[FileResult]:
-    """The findings of files, in their order, by `jobs` processes.
+    """The findings of files, in their order, by `jobs` processes; `progress` is told (files done, files in all).
 
     Raises DocumentError where the configuration that the options name is wrong.
     """
@@ -116,9 +120,19 @@ def lint_many(
     # Standard input and pipes are this process's: another would find them empty or closed.
     shared = [name for name in names if os.path.isfile(name)]
     if jobs <= 1 or len(shared) < 2:
-        return [lint_it(name) for name in names]
-    found = _by_processes(shared, lint_it, jobs)
+        return list(_counting(map(lint_it, names), len(names), progress))
+    found = _by_processes(shared, lint_it, jobs, progress)
     return [found[name] if name in found else lint_it(name) for name in names]
+
+
+def _counting(
+    results: Iterable[FileResult], total: int, progress: Callable[[int, int], None] | None
+) -> Iterator[FileResult]:
+    """The results as they come, `progress` told of each."""
+    for done, result in enumerate(results, 1):
+        if progress is not None:
+            progress(done, total)
+        yield result
 
 
 def lint_words(words: Sequence[str], options: Options) -> FileResult:
@@ -139,7 +153,12 @@ def lint_words(words: Sequence[str], options: Options) -> FileResult:
     return together(results, [lookup.known(engine) for engine in options.engines])
 
 
-def _by_processes(names: Sequence[str], lint_it: Callable[[str], FileResult], jobs: int) -> dict[str, FileResult]:
+def _by_processes(
+    names: Sequence[str],
+    lint_it: Callable[[str], FileResult],
+    jobs: int,
+    progress: Callable[[int, int], None] | None,
+) -> dict[str, FileResult]:
     """Name → findings. Where the system ends a process, each file that is left has a process of its own."""
     from concurrent.futures import ProcessPoolExecutor
     from concurrent.futures.process import BrokenProcessPool
@@ -147,7 +166,8 @@ def _by_processes(names: Sequence[str], lint_it: Callable[[str], FileResult], jo
     found: dict[str, FileResult] = {}
     chunk = max(1, len(names) // (4 * jobs))
     with ProcessPoolExecutor(max_workers=jobs) as pool, suppress(BrokenProcessPool):
-        found.update(zip(names, pool.map(lint_it, names, chunksize=chunk), strict=False))
+        results = _counting(pool.map(lint_it, names, chunksize=chunk), len(names), progress)
+        found.update(zip(names, results, strict=False))
     return found | {name: _alone(name, lint_it) for name in names if name not in found}
 
 

@@ -11,7 +11,7 @@ from kvinspect.cli import options
 from kvinspect.cli.exits import CLEAN, FINDINGS, bad_call
 from kvinspect.cli.files import answers_of, several
 from kvinspect.cli.model_words import ModelOptions
-from kvinspect.cli.output import Color, Format, Report
+from kvinspect.cli.output import Color, Report
 from kvinspect.cli.serve_words import unmarked
 
 if TYPE_CHECKING:
@@ -58,11 +58,11 @@ def align(
     gpu: options.Gpu = None,
     gpu_memory: options.GpuMemory = None,
     weights: options.Weights = None,
-    how: options.AnyFormat = Format.table,
+    how: options.AnyFormat = None,
     output: options.Output = None,
     all_layers: options.AllLayers = False,
     layer: Annotated[str | None, typer.Option(metavar="GLOB", help="Show only layers that match.")] = None,
-    explain: Annotated[bool, typer.Option("--explain", help="Give the reason of every step.")] = False,
+    explain: options.Explain = False,
     quiet: options.Quiet = False,
     color: options.Coloured = Color.auto,
     wide: options.Wide = False,

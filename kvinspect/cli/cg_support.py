@@ -16,12 +16,13 @@ from kvinspect.cli.options import (
     Coloured,
     Debug,
     Engine,
+    Explain,
     Gpu,
     Output,
     Quiet,
     Wide,
 )
-from kvinspect.cli.output import Color, Format, Report
+from kvinspect.cli.output import Color, Report
 from kvinspect.cli.serve_words import unmarked
 
 EXAMPLES = """\b
@@ -60,9 +61,10 @@ def cg_support(
     strict: Annotated[
         bool, typer.Option("--strict", help="End with 1 where another mode results than the requested one.")
     ] = False,
-    how: AnyFormat = Format.table,
+    how: AnyFormat = None,
     output: Output = None,
     all_layers: AllLayers = False,
+    explain: Explain = False,
     quiet: Quiet = False,
     color: Coloured = Color.auto,
     wide: Wide = False,
@@ -100,7 +102,9 @@ def cg_support(
     )
     answers, codes = answers_of(words, "kv_cache_config", of_document, of_model)
     if output or not quiet:
-        Report(answers, lambda answer: report.page(answer, all_layers), several(words)).emit(how, output, color)
+        Report(answers, lambda answer: report.page(answer, report.View(all_layers, explain)), several(words)).emit(
+            how, output, color
+        )
     fine = [answer.clean and (answer.as_requested or not strict) for answer in answers]
     raise typer.Exit(max([*codes, *(CLEAN if good else FINDINGS for good in fine)], default=CLEAN))
 
@@ -113,5 +117,5 @@ def _reference(engine: str | None, backend: str | None, platform: str, matrix: b
     if matrix:
         return Report([api.cg_support_matrix(engine=engine)], report.matrix_page)
     if platform not in ("cuda", "rocm", "xpu", "cpu"):
-        raise bad_call(f"{platform!r} is none of cuda, rocm, xpu, cpu", "--platform")
+        raise bad_call(f"{platform!r} is not one of 'cuda', 'rocm', 'xpu', 'cpu'", "--platform")
     return Report([api.cg_support_table(engine=engine, platform=platform, backend=backend)], report.table_page)

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kvinspect.cli import options
-from kvinspect.cli.exits import CLEAN, FINDINGS, INPUT, bad_call, say
+from kvinspect.cli.exits import CLEAN, FINDINGS, INPUT, as_bad_call, bad_call, say
 from kvinspect.cli.model_words import ModelOptions
-from kvinspect.cli.output import Color, Format, Report
+from kvinspect.cli.output import Color, Report
 from kvinspect.cli.serve_words import sides, unmarked
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def diff(
     gpu_memory: options.GpuMemory = None,
     weights: options.Weights = None,
     connector: Connector = None,
-    how: options.AnyFormat = Format.table,
+    how: options.AnyFormat = None,
     output: options.Output = None,
     all_layers: options.AllLayers = False,
     quiet: options.Quiet = False,
@@ -92,7 +92,7 @@ def diff(
     except DocumentError:
         raise
     except ValueError as error:
-        raise bad_call(str(error)) from None
+        raise as_bad_call(error) from None
     if output or not quiet:
         Report([answer], lambda found: page(found, all_layers)).emit(how, output, color)
     raise typer.Exit({True: CLEAN, False: FINDINGS, None: INPUT}[answer.compatible])

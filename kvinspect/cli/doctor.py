@@ -10,7 +10,7 @@ import typer
 from kvinspect.cli.exits import CLEAN, FINDINGS, INPUT, bad_call, print_problems
 from kvinspect.cli.files import answers_of, several
 from kvinspect.cli.options import Coloured, Debug, Engine, Output, Wide
-from kvinspect.cli.output import Color, Format, Report, by_ending
+from kvinspect.cli.output import ENDINGS, Color, Format, Report, by_ending
 
 EXAMPLES = """\b
 Examples:
@@ -19,9 +19,6 @@ Examples:
   kvinspect doctor captured.yaml -o report.md
   kvinspect doctor configs/llama-3.1-8b.yaml --installed
 """
-
-
-ENDINGS = {".md": Format.markdown, ".txt": Format.table, ".json": Format.json, ".yaml": Format.yaml}
 
 
 def doctor(

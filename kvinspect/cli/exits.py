@@ -30,17 +30,38 @@ def say(text: str) -> None:
     print(text, file=sys.stderr)
 
 
-def bad_call(text: str, hint: str | None = None) -> typer.BadParameter:
-    """What is wrong with a call, its foreign words escaped; `hint` is the option."""
-    return typer.BadParameter(safe(text), param_hint=hint)
+def bad_call(text: str, hint: str | None = None, instead: str = "") -> typer.BadParameter:
+    """What is wrong with a call, its foreign words escaped; `hint` is the option, `instead` the words that work."""
+    error = typer.BadParameter(safe(text), param_hint=hint)
+    error.instead = instead  # type: ignore[attr-defined]
+    return error
+
+
+def as_bad_call(error: ValueError) -> typer.BadParameter:
+    """An error of a call that another room has found; it may know the words that work."""
+    return bad_call(str(error), None, getattr(error, "instead", ""))
 
 
 def print_problems(problems: Iterable[Problem]) -> None:
-    """Errors as a compiler prints them: place and message, the line, a caret."""
-    for problem in problems:
+    """Errors as a compiler prints them: place and message, the line, a caret; then a call that works."""
+    every = tuple(problems)
+    for problem in every:
         say(safe(str(problem)))
         if problem.mark and problem.line_text.strip():
             _snippet(problem)
+    if every and (call := _call_without(every[0])):
+        say(f"Help: {call}")
+
+
+def _call_without(problem: Problem) -> str:
+    """A call that works in place of this one, where an error is about a flag of it; else ""."""
+    from kvinspect.cli.repair import mended
+    from kvinspect.models.given import SOURCE
+
+    of_call = not problem.source or problem.source.startswith(SOURCE)
+    name = str(problem.path[0]) if of_call and problem.path else ""
+    said = f"'{name}' {problem.text}" if name else problem.text
+    return mended(sys.argv[1:], said, [f"--{name.replace('_', '-')}"] if name else [])
 
 
 def _snippet(problem: Problem) -> None:

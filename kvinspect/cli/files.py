@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import TypeVar
 
 from kvinspect.cli.exits import CLEAN, INPUT, print_problems, say
-from kvinspect.cli.walk import files_below
+from kvinspect.cli.walk import expanded, files_below, is_pattern
 from kvinspect.document.document import Document
 from kvinspect.document.files import is_elsewhere
 from kvinspect.document.numbers import counted
@@ -23,7 +23,7 @@ def several(names: list[str]) -> bool:
     """Whether a call asks about more than one document, as far as its words tell."""
     from kvinspect.question.documents import names_model
 
-    return not names_model(names) and (len(names) > 1 or os.path.isdir(names[0]))
+    return not names_model(names) and (len(names) > 1 or os.path.isdir(names[0]) or is_pattern(names[0]))
 
 
 def answers_of(
@@ -40,10 +40,11 @@ def answers_of(
     """
     from kvinspect.question.documents import is_model_folder, names_model
 
+    files = list(expanded(names))
     if of_model is not None and names_model(names):
         return [of_model(names)], [CLEAN]
     answers, codes = [], []
-    for name, found in _named(names, key, of_model is not None):
+    for name, found in _named(files, key, of_model is not None):
         try:
             answers.append(_answer(name, found, ask, of_model))
             codes.append(CLEAN)

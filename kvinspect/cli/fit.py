@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kvinspect.cli import options, request_options
-from kvinspect.cli.exits import CLEAN, FINDINGS, bad_call
+from kvinspect.cli.exits import CLEAN, FINDINGS, as_bad_call, bad_call
 from kvinspect.cli.model_words import ModelCall, ModelOptions
 from kvinspect.cli.output import Color, Format, Report, by_ending
 from kvinspect.cli.serve_words import unmarked
@@ -89,7 +89,7 @@ def fit(
     except DocumentError:
         raise
     except ValueError as error:
-        raise bad_call(str(error)) from None
+        raise as_bad_call(error) from None
     if file or not quiet:
         Report([answer], page).emit(kind, file, color)
     raise typer.Exit(CLEAN if answer.clean else FINDINGS)

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kvinspect.cli.exits import CLEAN, FINDINGS, INPUT, bad_call, print_problems, say
+from kvinspect.cli.exits import CLEAN, FINDINGS, INPUT, as_bad_call, bad_call, print_problems, say
 from kvinspect.cli.options import Coloured, Debug, Output, Quiet, codes
-from kvinspect.cli.output import Color, look_of, write
+from kvinspect.cli.output import Color, by_ending, look_of, write
 from kvinspect.cli.serve_words import unmarked
 from kvinspect.document.numbers import counted
 from kvinspect.output.safe import Syntax
@@ -54,6 +54,10 @@ SYNTAX = {
 """How each format of a program writes an escape."""
 
 
+ENDINGS = {".txt": How.text, ".json": How.json, ".sarif": How.sarif, ".xml": How.junit}
+"""Ending of a file → the format of findings in it."""
+
+
 class Level(str, Enum):
     """A severity."""
 
@@ -86,7 +90,10 @@ def lint(
     fail_on: Annotated[
         Level | None, typer.Option("--fail-on", help="The least severity that ends with 1; absent: warning.")
     ] = None,
-    how: Annotated[How | None, typer.Option("--format", "-f", help="Absent: github in a workflow, else text.")] = None,
+    how: Annotated[
+        How | None,
+        typer.Option("--format", "-f", help="Absent: by the ending of --output; github in a workflow, else text."),
+    ] = None,
     output: Output = None,
     statistics: Annotated[bool, typer.Option("--statistics", help="Count the findings of each rule.")] = False,
     skip_others: Annotated[
@@ -116,19 +123,18 @@ def lint(
 
     options = _options(engine, select, ignore, fail_on, config)
     words = unmarked(paths or ["configs"])
-    every = _of_command(words, options) if _is_command(words) else _results(words, options, jobs)
+    every = _of_command(words, options) if _is_command(words) else _results(words, options, jobs, quiet)
     if verbose:
         _say_kinds([result for result, _ in every])
     _say_faults([result for result, _ in every], debug)
     results = _of_our_kinds(every, skip_others)
     if write_baseline:
         findings = [finding for result in results for finding in result.findings if not finding.unjudged]
-        write(known.written(findings), write_baseline, Syntax.QUOTED)
-        say(f"{write_baseline}: {counted(len(findings), 'finding')} written")
+        write(known.written(findings), write_baseline, Syntax.QUOTED, counted(len(findings), "finding"))
         return
     results = _without_known(results, baseline)
     if output or not quiet:
-        _print(_report(results), how or _by_place(output), statistics, output, color)
+        _print(_report(results), how or by_ending(output, ENDINGS, _by_place(output)), statistics, output, color)
     raise typer.Exit(CLEAN if skip_others and not results else _code(results, exit_zero))
 
 
@@ -179,7 +185,7 @@ def _of_command(words: list[str], options: Options) -> list[tuple[FileResult, bo
     except DocumentError:
         raise
     except ValueError as error:
-        raise bad_call(str(error)) from None
+        raise as_bad_call(error) from None
 
 
 def _say_kinds(results: Sequence[FileResult]) -> None:
@@ -187,9 +193,10 @@ def _say_kinds(results: Sequence[FileResult]) -> None:
         say(f"{result.source}: {result.kind}" + (f", vLLM {result.release}" if result.release else ""))
 
 
-def _results(paths: list[str], options: Options, jobs: int) -> list[tuple[FileResult, bool]]:
+def _results(paths: list[str], options: Options, jobs: int, quiet: bool) -> list[tuple[FileResult, bool]]:
     """What came of each file, and whether the call named it itself."""
     from kvinspect.api.lint import lint_many
+    from kvinspect.cli.progress import step_bar
     from kvinspect.cli.walk import named_files
     from kvinspect.linting.lint_file import unjudged
 
@@ -199,7 +206,8 @@ def _results(paths: list[str], options: Options, jobs: int) -> list[tuple[FileRe
         known = files.setdefault(os.path.normpath(found.file), found)
         files[os.path.normpath(found.file)] = found if found.by_call else known
     linked = frozenset(one.file for one in files.values() if one.elsewhere)
-    results = lint_many([one.file for one in files.values()], options, jobs, linked)
+    with step_bar("files", len(files) > 1 and not quiet) as progress:
+        results = lint_many([one.file for one in files.values()], options, jobs, linked, progress)
     every = [(result, one.by_call) for result, one in zip(results, files.values(), strict=True)]
     return every + [(unjudged(error.errors), True) for error in unread]
 

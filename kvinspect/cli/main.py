@@ -26,8 +26,9 @@ from kvinspect.cli.exits import (
     print_problems,
     say,
 )
+from kvinspect.cli.progress import spinner
 from kvinspect.cli.serve_words import WithServeWords, WithTwoSides
-from kvinspect.output import inputs
+from kvinspect.output import inputs, waiting
 from kvinspect.output.streams import NobodyReads, guarded
 from kvinspect.version import __version__
 
@@ -63,6 +64,11 @@ Are the files of a repository sound?
 All commands: kvinspect --help
 """
 
+EXIT_CODES = (
+    "Exit codes: 0 nothing to report; 1 a finding, a refusal, or a model that does not fit; 2 the call or an input is "
+    "wrong, or something cannot be judged; 3 the device is missing."
+)
+
 OF_MODELS = dict.fromkeys(("plan", "fit", "align", "cg-support", "map", "lint"), WithServeWords) | {
     "diff": WithTwoSides
 }
@@ -91,9 +97,10 @@ def program(words: Sequence[str] = ()) -> typer.Typer:
         name="kvinspect",
         cls=Group,
         help="Predict how vLLM lays out, shares and sizes its KV cache, before a GPU is touched.",
+        epilog=EXIT_CODES,
         rich_markup_mode=None,
         pretty_exceptions_enable=False,
-        context_settings={"help_option_names": ["-h", "--help"]},
+        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
     )
     app.callback()(_common)
     for name in _needed(words):
@@ -123,6 +130,7 @@ def run() -> int:
     inputs.begin()
     gc.set_threshold(GARBAGE)
     warnings.showwarning = _warned
+    waiting.show(None if {"-q", "--quiet"} & set(sys.argv) else spinner)
     with guarded():
         code = _ended(lambda: _call(sys.argv[1:]))
         return _ended(sys.stdout.flush) or code
@@ -161,13 +169,26 @@ def _ended(action: Callable[[], object]) -> int:
 
 
 def _bad_call(error: Any) -> int:
-    """Say what is wrong with a call, in a line, and where its command is explained."""
+    """Say what is wrong with a call, in a line, and a call that works."""
+    from kvinspect.cli.repair import mended
     from kvinspect.output.safe import safe
 
-    say(f"Error: {safe(error.format_message())}")
+    text = error.format_message().removeprefix("Invalid value: ")
+    say(f"Error: {safe(text)}")
+    hint = getattr(error, "param_hint", None) or ""
+    parameter = getattr(error, "param", None)
+    flags = [hint] if isinstance(hint, str) else list(hint)
+    flags = [one.strip(" '") for text in flags for one in text.split("/")] + list(getattr(parameter, "opts", ()))
     context = getattr(error, "ctx", None)
-    say(f"Help: {context.command_path if context else 'kvinspect'} --help")
+    path = context.command_path if context else _command()
+    say(f"Help: {mended(sys.argv[1:], text, flags, getattr(error, 'instead', '')) or f'{path} --help'}")
     return INPUT
+
+
+def _command() -> str:
+    """The program and the command that the call names."""
+    named = sys.argv[1] if len(sys.argv) > 1 else ""
+    return f"kvinspect {named}" if named in COMMANDS else "kvinspect"
 
 
 def _said(error: Exception) -> int:

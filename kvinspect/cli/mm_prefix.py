@@ -33,7 +33,7 @@ class Shape(str, Enum):
 
 How = Annotated[Shape | None, typer.Option("--format", "-f", help="Absent: by the ending of --output, else a table.")]
 ENDINGS = {".svg": Shape.svg, ".html": Shape.html, ".htm": Shape.html, ".json": Shape.json, ".yaml": Shape.yaml}
-ENDINGS |= {".md": Shape.markdown, ".txt": Shape.table}
+ENDINGS |= {".yml": Shape.yaml, ".md": Shape.markdown, ".txt": Shape.table}
 
 
 def mm_prefix(

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from kvinspect.cli.exits import bad_call
+from kvinspect.cli.exits import as_bad_call, bad_call
 
 if TYPE_CHECKING:
     from kvinspect.document.document import Document
@@ -21,6 +21,13 @@ if TYPE_CHECKING:
     from kvinspect.question.model import ModelPlan, ModelQuestion
 
 Answer = TypeVar("Answer")
+
+
+OF_A_MODEL = (
+    *("--platform", "--device-capability", "--available-kv-cache-memory", "--gpu", "--gpu-memory", "--weights"),
+    *("--like", "--calibrate"),
+)
+"""The options of `ModelOptions.of_a_model`."""
 
 
 class ModelOptions(NamedTuple):
@@ -49,8 +56,9 @@ class ModelOptions(NamedTuple):
 
     def none_of_documents(self) -> None:
         """Raises BadParameter where an option is of a model, and the call asks about a document."""
-        if any(value is not None for value in self.of_a_model):
-            raise bad_call("a document says by itself what its device and its memory are")
+        given = [flag for flag, value in zip(OF_A_MODEL, self.of_a_model, strict=True) if value is not None]
+        if given:
+            raise bad_call("a document says by itself what its device and its memory are", " / ".join(given))
 
     def of_documents(self, ask: Callable[[Document, str | None], Answer]) -> Callable[[Document], Answer]:
         """What a command asks of a document under a release, to which no option of a model belongs."""
@@ -101,7 +109,7 @@ class ModelOptions(NamedTuple):
         except DocumentError:
             raise
         except ValueError as error:
-            raise bad_call(str(error)) from None
+            raise as_bad_call(error) from None
 
 
 def _variables(given: Sequence[str]) -> dict[str, str]:

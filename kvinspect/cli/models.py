@@ -8,7 +8,7 @@ import typer
 
 from kvinspect.cli.listed import Listed
 from kvinspect.cli.options import AnyFormat, Coloured, Debug, Output
-from kvinspect.cli.output import Color, Format, Report
+from kvinspect.cli.output import Color, Report
 
 EXAMPLES = """\b
 Examples:
@@ -19,7 +19,7 @@ Examples:
 
 def models(
     word: Annotated[str, typer.Argument(metavar="[WORD]", help="List only models whose name has this word.")] = "",
-    how: AnyFormat = Format.table,
+    how: AnyFormat = None,
     output: Output = None,
     color: Coloured = Color.auto,
     debug: Debug = False,

@@ -6,15 +6,21 @@ from typing import Annotated
 
 import typer
 
-from kvinspect.cli.output import Color, Format, set_wide
+from kvinspect.cli.output import Color, Format, set_quiet, set_wide
 
 Engine = Annotated[
     str | None, typer.Option(metavar="RELEASE", help="vLLM release, e.g. 0.27; overrides the document's.")
 ]
-AnyFormat = Annotated[Format, typer.Option("--format", "-f", help="Format of the answer.")]
-Output = Annotated[str | None, typer.Option("--output", "-o", metavar="FILE", help="Write the answer to a file.")]
+AnyFormat = Annotated[
+    Format | None, typer.Option("--format", "-f", help="Absent: by the ending of --output, else a table.")
+]
+Output = Annotated[
+    str | None,
+    typer.Option("--output", "-o", metavar="FILE", help="Write the answer to a file, in the format of its ending."),
+]
 AllLayers = Annotated[bool, typer.Option("--all-layers", help="Show each layer in a row of its own.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
+Explain = Annotated[bool, typer.Option("--explain", help="Give the reason of every step.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", callback=set_quiet, help="Print nothing but errors.")]
 Coloured = Annotated[Color, typer.Option("--color", help="When to color the output.")]
 Available = Annotated[
     str | None,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 from kvinspect.cli import options, request_options
-from kvinspect.cli.exits import bad_call
+from kvinspect.cli.exits import as_bad_call, bad_call
 from kvinspect.cli.model_words import ModelCall, ModelOptions
 from kvinspect.cli.output import Color, Format, Report
 from kvinspect.cli.plan_output import Kind, Show, print_plan, print_sweep
@@ -86,6 +86,7 @@ def plan(
     prompt: request_options.Prompt = None,
     shared_prefix: request_options.SharedPrefix = None,
     all_layers: options.AllLayers = False,
+    explain: options.Explain = False,
     quiet: options.Quiet = False,
     color: options.Coloured = Color.auto,
     wide: options.Wide = False,
@@ -98,7 +99,7 @@ def plan(
     """
     file, tokens = request_options.file_of(file, output, prompt)
     shape = request_options.shape_of(requests, prompt, tokens, shared_prefix)
-    show = Show.of(how, file, all_layers, quiet, color, strict)
+    show = Show.of(how, file, all_layers, explain, quiet, color, strict)
     device, memory = (platform, capability), (available, gpus, gpu, weights)
     with _slips_as_errors():
         given = ModelOptions(engine, *device, *memory, like, _measured(calibrate), env or ())
@@ -116,7 +117,7 @@ def _slips_as_errors() -> Iterator[None]:
     except DocumentError:
         raise
     except ValueError as error:
-        raise bad_call(str(error)) from None
+        raise as_bad_call(error) from None
 
 
 class _Asked(NamedTuple):
@@ -130,7 +131,9 @@ class _Asked(NamedTuple):
 def _answered(words: Sequence[str], given: ModelOptions, asked: _Asked, show: Show) -> int:
     """Print what is asked about the words, and return the exit code. Raises ValueError for words that are wrong."""
     if asked.shape is not None and (asked.sweep or asked.log is not None):
-        raise bad_call("requests are asked of one plan, without --sweep and --log", "--requests")
+        raise bad_call(
+            "requests are asked of one plan, without --sweep and --log", "--sweep" if asked.sweep else "--log"
+        )
     if asked.log is not None:
         return _logged(asked.log, words, given, asked.sweep, show)
     call = _call(words, given)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pathlib
+import sys
 from collections.abc import Sequence
 from enum import Enum
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from kvinspect.cli.exits import CLEAN, FINDINGS, INPUT, bad_call, say
 from kvinspect.cli.output import Color, Format, Report, by_ending, write, write_drawing, write_together
 from kvinspect.document.numbers import counted
-from kvinspect.output.safe import Syntax, safe
+from kvinspect.output.safe import Syntax
 
 if TYPE_CHECKING:
     from kvinspect.planning.plan_answer import NotModelled, PlanAnswer
@@ -38,6 +39,7 @@ ENDINGS = {
     ".txt": Kind.table,
     ".svg": Kind.svg,
     ".html": Kind.html,
+    ".htm": Kind.html,
 }
 
 
@@ -47,6 +49,7 @@ class Show(NamedTuple):
     kind: Kind
     output: str | None
     all_layers: bool
+    explain: bool
     quiet: bool
     color: Color
     strict: bool = False
@@ -72,14 +75,16 @@ def print_plan(answer: PlanAnswer, model: ModelPlan | None, show: Show) -> None:
         _print_document(answer, show)
         return
     if show.kind in (Kind.svg, Kind.html):
-        raise bad_call("a picture needs something to vary: --sweep max_model_len=8k..1M", "--format")
+        raise bad_call("a picture needs something to vary", None, "--sweep max_num_seqs=64,128,256")
     if show.output or not show.quiet:
         origin = model.origin if model else None
         load = model.load if model else None
-        more = would_fit(model.would_fit or (), load is not None) if model else ()
-        shown = Report([model or answer], lambda _: report.page(answer, show.all_layers, origin, load, more))
+        more = would_fit(model.would_fit or (), load is not None, sys.argv[1:]) if model else ()
+        view = report.View(show.all_layers, show.explain)
+        at_most = model.ends[1] if model and model.ends else None
+        what = "refused" if answer.refusal else counted(answer.num_blocks or 0, "block", ",")
+        shown = Report([model or answer], lambda _: report.page(answer, view, origin, load, more, at_most), what=what)
         shown.emit(Format(show.kind.value), show.output, show.color)
-        _wrote(show.output, "refused" if answer.refusal else counted(answer.num_blocks or 0, "block", ","), show)
 
 
 def _print_document(answer: PlanAnswer, show: Show) -> None:
@@ -103,9 +108,9 @@ def _print_document(answer: PlanAnswer, show: Show) -> None:
             say(f"kvinspect: this is {which[0]}; with -o FILE.yaml each has a file of its own")
         return
     files = [_numbered(show.output, i) for i in range(len(workers))]
-    write_together(dict(zip(files, texts, strict=True)), Syntax.QUOTED)
-    for file, name in zip(files, which, strict=True):
-        _wrote(file, ", ".join(filter(None, (counted(answer.num_blocks or 0, "block", ","), name))), show)
+    blocks = counted(answer.num_blocks or 0, "block", ",")
+    what = {file: ", ".join(filter(None, (blocks, name))) for file, name in zip(files, which, strict=True)}
+    write_together(dict(zip(files, texts, strict=True)), Syntax.QUOTED, what)
 
 
 def _numbered(output: str | None, i: int) -> str:
@@ -124,12 +129,6 @@ def _is_file(show: Show) -> bool:
     return show.output not in (None, "-") and not is_stream(str(show.output))
 
 
-def _wrote(name: str | None, what: str, show: Show) -> None:
-    """Say that a file is there, and what is in it."""
-    if _is_file(show) and not show.quiet:
-        say(f"wrote {safe(str(name))}: {what}")
-
-
 def print_sweep(answer: SweepAnswer, show: Show) -> None:
     """The plans of a sweep in the format that was asked for; as a document there is none."""
     from kvinspect.report.sweep.page import page
@@ -138,11 +137,11 @@ def print_sweep(answer: SweepAnswer, show: Show) -> None:
         raise bad_call(
             "a sweep has many caches, and a document holds one; -o a .json, .md, .svg or .html file", "--output"
         )
+    what = counted(len(answer.points), "plan", ",")
     if show.kind in (Kind.svg, Kind.html):
-        write_drawing(_drawn(answer, show.kind), show.output)
+        write_drawing(_drawn(answer, show.kind), show.output, what)
     elif show.output or not show.quiet:
-        Report([answer], page).emit(Format(show.kind.value), show.output, show.color)
-    _wrote(show.output, counted(len(answer.points), "plan", ","), show)
+        Report([answer], page, what=what).emit(Format(show.kind.value), show.output, show.color)
 
 
 def _drawn(answer: SweepAnswer, kind: Kind) -> str:

@@ -41,3 +41,31 @@ def step_bar(what: str, wanted: bool) -> Iterator[Told | None]:
     with Progress(*columns, console=Console(file=terminal()), transient=True) as bar:
         task = bar.add_task(without_commands(safe(what), Syntax.TEXT), total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+PATIENCE = 0.5
+"""Seconds that may pass before something that is waited for is named."""
+
+
+@contextmanager
+def spinner(what: str) -> Iterator[None]:
+    """Name what is waited for, where standard error is a terminal and it takes longer than PATIENCE."""
+    if not terminal().isatty():
+        yield
+        return
+    from threading import Timer
+
+    from rich.console import Console
+    from rich.status import Status
+    from rich.text import Text
+
+    status = Status(Text(without_commands(safe(what), Syntax.TEXT)), console=Console(file=terminal()))
+    timer = Timer(PATIENCE, status.start)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()
+        status.stop()

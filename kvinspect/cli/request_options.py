@@ -45,7 +45,8 @@ def shape_of(
     from kvinspect.planning.request_load import RequestShape
 
     if requests is None or prompt is None:
-        raise bad_call("requests have a number and a length: --requests 32 --prompt 8k --output 1k", "--requests")
+        more = "--prompt 8k --output 1k" if requests is not None else "--requests 32"
+        raise bad_call("requests have a number and a length: --requests 32 --prompt 8k --output 1k", None, more)
     said = {
         "--requests": requests,
         "--prompt": prompt,

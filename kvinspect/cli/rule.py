@@ -10,7 +10,7 @@ import typer
 
 from kvinspect.cli.exits import bad_call
 from kvinspect.cli.options import Coloured, Debug, Output, Wide, codes
-from kvinspect.cli.output import Color, look_of, write
+from kvinspect.cli.output import Color, by_ending, look_of, write
 from kvinspect.output.safe import Syntax
 
 if TYPE_CHECKING:
@@ -30,12 +30,19 @@ class How(str, Enum):
     json = "json"
 
 
+ENDINGS = {".txt": How.text, ".md": How.text, ".json": How.json}
+
+
 def rule(
     code: Annotated[
         str | None,
-        typer.Argument(metavar="[RULE]", help="A code or a name; absent: all rules.", autocompletion=codes),
+        typer.Argument(
+            metavar="[RULE]", help="A code, its beginning, or a name; absent: all rules.", autocompletion=codes
+        ),
     ] = None,
-    how: Annotated[How, typer.Option("--format", "-f", help="Format of the answer.")] = How.text,
+    how: Annotated[
+        How | None, typer.Option("--format", "-f", help="Absent: by the ending of --output, else text.")
+    ] = None,
     output: Output = None,
     color: Coloured = Color.auto,
     wide: Wide = False,
@@ -45,12 +52,13 @@ def rule(
     from kvinspect.linting.registry import UnknownRule, all_rules, rule_named
 
     try:
-        rules = [rule_named(code)] if code else list(all_rules())
+        rules = [one for one in all_rules() if one.code.startswith((code or "").upper())]
+        rules = rules or [rule_named(code or "")]
     except UnknownRule as error:
         raise bad_call(str(error), "RULE") from None
-    if how is How.json:
+    if (how or by_ending(output, ENDINGS, How.text)) is How.json:
         write(json.dumps([_as_dict(one) for one in rules], indent=2) + "\n", output, Syntax.QUOTED)
-    elif code:
+    elif len(rules) == 1:
         from kvinspect.linting.rule_page import page
 
         write(page(rules[0].code) or f"{rules[0].summary}\n", output, Syntax.TEXT)

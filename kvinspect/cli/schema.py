@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kvinspect.cli.options import Debug, Output
-from kvinspect.cli.output import write
+from kvinspect.cli.output import by_ending, write
 from kvinspect.output.safe import Syntax
 
 EXAMPLES = """\b
@@ -24,4 +24,5 @@ def schema(
     from kvinspect.document.schema import json_schema
     from kvinspect.report.data import as_json
 
+    by_ending(output, {".json": None}, None)
     write(as_json(json_schema()), output, Syntax.QUOTED)

@@ -40,8 +40,8 @@ def named_files(names: Sequence[str], tell: Tell = _raise) -> Iterator[Named]:
             yield Named(name, True)
         elif os.path.isdir(name):
             yield from (_found(str(file), name) for file in files_below(pathlib.Path(name), tell=tell))
-        elif any(char in name for char in "*?["):
-            yield from _matching(name)
+        elif is_pattern(name):
+            yield from (_found(file, _folder_of(name)) for file in _matching(name))
         else:
             yield Named(name, True)
 
@@ -50,12 +50,26 @@ def _found(file: str, folder: str) -> Named:
     return Named(file, False, is_elsewhere(file, folder))
 
 
-def _matching(pattern: str) -> Iterator[Named]:
+def is_pattern(name: str) -> bool:
+    """Whether a name is a pattern of files, and no file or folder itself."""
+    return any(char in name for char in "*?[") and not os.path.exists(name)
+
+
+def expanded(names: Sequence[str]) -> Iterator[str]:
+    """The names with each pattern as the files that match it, sorted; one that nothing matches stays as it is."""
+    for name in names:
+        yield from (_matching(name) or [name]) if is_pattern(name) else [name]
+
+
+def _folder_of(pattern: str) -> str:
+    """The folder in which a pattern looks."""
+    return os.path.dirname(re.split(r"[*?[]", pattern, maxsplit=1)[0]) or os.curdir
+
+
+def _matching(pattern: str) -> list[str]:
     import glob
 
-    folder = os.path.dirname(re.split(r"[*?[]", pattern, maxsplit=1)[0]) or os.curdir
-    found = sorted(name for name in glob.glob(pattern, recursive=True) if os.path.isfile(name))
-    yield from (_found(name, folder) for name in found)
+    return sorted(name for name in glob.glob(pattern, recursive=True) if os.path.isfile(name))
 
 
 class Folder(NamedTuple):

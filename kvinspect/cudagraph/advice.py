@@ -13,7 +13,6 @@ from kvinspect.cudagraph.rules import GraphRules
 from kvinspect.cudagraph.running import mode_of, running
 from kvinspect.cudagraph.support import AttentionCGSupport
 from kvinspect.document.document import Document, LayerUse
-from kvinspect.document.numbers import counted
 from kvinspect.document.refusal import Refused
 from kvinspect.engine.align_answer import AnswerHeader
 from kvinspect.engine.align_document import align_document
@@ -132,7 +131,8 @@ def _takes(group: GroupLevel, cache: Stages) -> str:
     """What a backend was asked about, in words."""
     ask, deployment = _ask(group, cache), cache.deployment
     device = " ".join(filter(None, (deployment.platform, deployment.capability)))
-    return f"heads of {ask.head_size}, {ask.dtype}, cache dtype {ask.cache_dtype}, blocks of {ask.block_size}, {device}"
+    dtypes = f"{ask.dtype}, cache dtype {ask.cache_dtype}"
+    return f"head size {ask.head_size}, block size {ask.block_size}, {dtypes} on {device}"
 
 
 def _fits(name: str, group: GroupLevel, cache: Stages) -> bool:
@@ -148,9 +148,8 @@ def _with_backend(document: Document, name: str, groups: list[GroupLevel]) -> Ch
             uses[layer] = LayerUse(name, old.path if old else (), old.num_heads_q if old else None)
     ids = sorted({group.kv_cache_group_id for group in groups if group.kv_cache_group_id is not None})
     old_names = list(dict.fromkeys(group.backend for group in groups))
-    where = f"group {ids[0]}" if len(ids) == 1 else f"groups {', '.join(map(str, ids))}"
     source = old_names[0] if len(old_names) == 1 else old_names
-    text = f"{name} in place of {' and '.join(old_names)} for {where}"
+    text = f"--attention-backend {name}"
     key = f"kv_cache_config.kv_cache_groups[{','.join(map(str, ids))}].backend"
     return Change(key, source, name, text, document._replace(uses=uses))
 
@@ -160,13 +159,19 @@ def _checked(change: Change, takes: str, decided: Decided) -> str:
     aligned = align_document(change.document, decided.cache.release, decided.setting)
     if not aligned.clean:
         return ""
-    return f"re-evaluated: supports {takes}; layout {aligned.decision}, sound"
+    return f"re-evaluated: supports {takes}; layout sound ({aligned.decision})"
 
 
 def _trtllm(document: Document) -> Iterator[Change]:
     if document.model.attention_config.use_trtllm_attention is False:
         changed = _with(document, "attention_config", use_trtllm_attention=None)
-        yield Change("attention_config.use_trtllm_attention", False, None, "leave TRT-LLM attention on", changed)
+        yield Change(
+            "attention_config.use_trtllm_attention",
+            False,
+            None,
+            "drop --attention-config.use_trtllm_attention=false",
+            changed,
+        )
 
 
 def _fewer_speculative_tokens(decided: Decided) -> Iterator[Change]:
@@ -175,7 +180,7 @@ def _fewer_speculative_tokens(decided: Decided) -> Iterator[Change]:
     now = document.model.speculative_config.num_speculative_tokens
     for tokens in sorted({*range(max(0, now - 8), now), *([0] if now else [])}, reverse=True):
         changed = _with(document, "speculative_config", num_speculative_tokens=tokens)
-        text = f"{counted(tokens, 'speculative token')} in place of {now}" if tokens else "no speculative decoding"
+        text = f"--speculative-config.num_speculative_tokens {tokens}" if tokens else "drop --speculative-config"
         change = Change("speculative_config.num_speculative_tokens", now, tokens, text, changed)
         found = _tried(change, decided)
         if found and found.mode is decided.decision.request.mode:
@@ -187,18 +192,18 @@ def _fewer_sequences(decided: Decided) -> Iterator[Change]:
     blocks, now = decided.decision.request.state_blocks, decided.decision.request.max_num_seqs
     if blocks is not None and now > blocks:
         changed = _with(decided.document, "scheduler_config", max_num_seqs=blocks)
-        yield Change("scheduler_config.max_num_seqs", now, blocks, f"max_num_seqs {blocks} in place of {now}", changed)
+        yield Change("scheduler_config.max_num_seqs", now, blocks, f"--max-num-seqs {blocks}", changed)
 
 
 def _compilation(document: Document) -> Iterator[Change]:
     written = document.model.compilation_config
     if written.mode != "VLLM_COMPILE":
         changed = _with(document, "compilation_config", mode="VLLM_COMPILE")
-        text = f"compilation mode VLLM_COMPILE in place of {written.mode}"
+        text = "--compilation-config.mode VLLM_COMPILE"
         yield Change("compilation_config.mode", written.mode, "VLLM_COMPILE", text, changed)
     if not written.splitting_ops_contain_attention:
         changed = _with(document, "compilation_config", splitting_ops_contain_attention=True)
-        text = "attention among the splitting ops"
+        text = "drop --compilation-config.splitting_ops"
         yield Change("compilation_config.splitting_ops_contain_attention", False, True, text, changed)
 
 
@@ -207,7 +212,7 @@ def _another_mode(decided: Decided) -> Iterator[Advice]:
     requested = decided.decision.request.mode.name
     for mode in sorted(CUDAGraphMode, key=lambda mode: -mode.rank):
         changed = _with(decided.document, "compilation_config", cudagraph_mode=mode.name)
-        text = f"request {mode.name}"
+        text = f"--compilation-config.cudagraph_mode {mode.name}"
         change = Change("compilation_config.cudagraph_mode", requested, mode.name, text, changed)
         found = _tried(change, decided)
         if found and found.mode is mode:

@@ -102,7 +102,7 @@ def _speculative_batches(mode: CUDAGraphMode, request: Request, info: AttentionC
     if not mode.full_decode or request.query_len == 1 or enough:
         return None
     tokens = counted(request.query_len, "token")
-    why = f"with speculative decoding a decode step has {tokens} per request, and {_who(info)} supports one"
+    why = f"with speculative decoding a decode step has {tokens} per request, and {_who(info)} captures one"
     if request.splits_attention:
         return CUDAGraphMode.PIECEWISE, f"{why}; the rest is captured in pieces"
     return CUDAGraphMode.NONE, f"{why}, and the splitting ops leave attention in, so nothing is captured"
@@ -115,7 +115,7 @@ def _check_state_blocks(mode: CUDAGraphMode, request: Request) -> None:
         return
     text = (
         f"max_num_seqs is {request.max_num_seqs}, and every sequence needs a state block, but there are only "
-        f"{blocks}; lower max_num_seqs to {blocks} or give the cache more memory"
+        f"{blocks}; pass --max-num-seqs {blocks} or give the cache more memory"
     )
     raise Refused("ValueError", text, function=FUNCTION, path=("scheduler_config", "max_num_seqs"), kind="state-blocks")
 

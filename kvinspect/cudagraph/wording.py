@@ -22,10 +22,10 @@ _YES_OR_NO = {
     "use_non_causal": ("attention is not causal", "attention is causal"),
     "xqa_head_size": ("XQA supports the head size", "XQA does not support the head size"),
     "unclamped_window": (
-        "ranges that attend bidirectionally are not cut at a sliding window",
-        "ranges that attend bidirectionally are cut at every sliding window",
+        "bidirectional ranges may exceed the sliding window",
+        "bidirectional ranges never exceed the sliding window",
     ),
-    "trtllm_kernels": ("TRT-LLM kernels can be had", "TRT-LLM kernels cannot be had"),
+    "trtllm_kernels": ("TRT-LLM kernels available", "TRT-LLM kernels not available"),
 }
 
 
@@ -35,7 +35,7 @@ def fact_words(key: str, value: Any) -> str:
         yes, no = _YES_OR_NO[key]
         return yes if value else no
     if key == "use_trtllm_attention":
-        return "use_trtllm_attention is false" if value == "false" else "TRT-LLM attention not switched off"
+        return "use_trtllm_attention is false" if value == "false" else "TRT-LLM attention not disabled"
     if value is None:
         return "no " + _TOPICS[key].format("").strip()
     if isinstance(value, (list, tuple)):
@@ -61,7 +61,7 @@ def failing_words(
     """Why nothing better holds: the better level whose conditions come nearest, and what is not so."""
     better = [(len(missing), level, missing) for level, missing in failed if level > support]
     if not better:
-        return "wherever nothing else is said"
+        return "all other cases"
     _, level, missing = min(better, key=lambda found: found[0])
     here = ", ".join(fact_words(key, facts.get(key)) for key in missing)
     return f"{level.name} requires: {condition_words(missing)}; here: {here}"

@@ -31,3 +31,18 @@ def counted(count: int, word: str, form: str = "") -> str:
     """
     several = f"{word[:-1]}ies" if word.endswith("ry") else f"{word}s"
     return f"{count:{form}} {word if count == 1 else several}"
+
+
+def ranged(low: float, high: float) -> str:
+    """A range that is estimated, with no more digits than it deserves.
+
+    >>> ranged(38.2, 41.7), ranged(9.5, 9.84), ranged(0, 1.02), ranged(1.1, 1.12)
+    ('38–41', '9.5–9.8', '0–1', '1.1')
+    """
+    ends = [_few_digits(low), _few_digits(high)]
+    return "–".join(dict.fromkeys(ends))
+
+
+def _few_digits(value: float) -> str:
+    """Whole from 10 on; cut off and not rounded, as no part of a request runs."""
+    return f"{int(value):,}" if value >= 10 else f"{int(value * 10) / 10:.1f}".removesuffix(".0")

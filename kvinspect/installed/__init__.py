@@ -17,6 +17,7 @@ import zlib
 from functools import cache
 from typing import Any
 
+from kvinspect.output.waiting import waiting
 from kvinspect.version import __version__
 
 IN_PACKAGE = pathlib.Path(__file__).parent / "tools"
@@ -83,7 +84,8 @@ def _ask(folder: pathlib.Path) -> pathlib.Path:
     """Have the tool write the catalogue into a folder. Raises NotAsked."""
     tool = _tools() / "catalogue.py"
     try:
-        done = subprocess.run([sys.executable, tool, folder], capture_output=True, text=True, timeout=LIMIT_SECONDS)
+        with waiting("asking the classes of the installed vLLM, up to a minute the first time"):
+            done = subprocess.run([sys.executable, tool, folder], capture_output=True, text=True, timeout=LIMIT_SECONDS)
     except subprocess.TimeoutExpired:
         raise NotAsked(f"the installed vLLM did not answer within {LIMIT_SECONDS} seconds") from None
     written = next(folder.glob("*/catalogue.json"), None)

@@ -14,6 +14,7 @@ from kvinspect.models.parameters import Config
 from kvinspect.models.profiled import Profile, Run, half_band, terms_of
 from kvinspect.models.specs_answer import server_defaults
 from kvinspect.models.weights import Weights
+from kvinspect.planning.memory_sum import MemorySum
 from kvinspect.releases.model_rules import ModelRules
 
 GIB = 1 << 30
@@ -49,9 +50,8 @@ def estimated_memory(
     word = (written or {}).get("quantization")
     dtype = arguments.dtype if arguments.dtype != "auto" else "bfloat16"
     share = _share(config, arguments, weights, dtype, word if isinstance(word, str) else None)
-    terms = terms_of(
-        config, _run(device, arguments, rules, written or {}), Profile(sampler_copies=rules.sampler_copies)
-    )
+    run = _run(device, arguments, rules, written or {})
+    terms = terms_of(config, run, Profile(sampler_copies=rules.sampler_copies))
     requested = ceil(device.memory * utilization)
     left = requested - share - sum(terms.values())
     half = None if device.without_band else half_band(terms)
@@ -66,6 +66,18 @@ def estimated_memory(
         band=Band(max(left - half, 0), max(left + half, 0)) if half is not None else None,
         weights=share,
         terms=tuple(terms.items()),
+        sum=MemorySum(
+            gpu_name=device.name,
+            gpu=device.memory,
+            utilization=utilization,
+            requested=requested,
+            weights=share,
+            weights_from=source,
+            ranks=ranks,
+            batched_tokens=run.batched,
+            terms=tuple(terms.items()),
+            margin=half,
+        ),
     )
 
 

@@ -11,6 +11,7 @@ from kvinspect.document.files import is_file, is_folder
 from kvinspect.document.limits import MAX_BYTES
 from kvinspect.document.problem import shortened
 from kvinspect.models.hub_cache import snapshot
+from kvinspect.output.waiting import waiting
 
 if TYPE_CHECKING:
     from kvinspect.bundled.lookup import NamedConfig
@@ -104,7 +105,8 @@ SECONDS = 4
 def _fetched(name: str, hint: str = "") -> Located:
     from kvinspect.bundled.lookup import NamedConfig
 
-    text = _download(name, CONFIG, hint)
+    with waiting(f"asking the Hugging Face Hub for {CONFIG} of {name}"):
+        text = _download(name, CONFIG, hint)
     return Located(config=NamedConfig(name, text, ""), source=f"{CONFIG} of {name} on the Hugging Face Hub")
 
 

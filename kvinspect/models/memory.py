@@ -8,6 +8,7 @@ from math import nan
 from typing import Any, NamedTuple
 
 from kvinspect.document.numbers import counted
+from kvinspect.planning.memory_sum import MemorySum
 
 DEFAULT_UTILISATION = 0.92
 """`--gpu-memory-utilization`, 0.25 to 0.33."""
@@ -43,6 +44,8 @@ class Memory(NamedTuple):
     """Bytes of weights on the worker, of an estimate."""
     terms: tuple[tuple[str, int], ...] = ()
     """Bytes that a start-up sets aside beside them, by what they are for."""
+    sum: MemorySum | None = None
+    """The terms of an estimate."""
 
     @property
     def range(self) -> tuple[int | None, int, int | None]:

@@ -17,6 +17,7 @@ from kvinspect.engine.layout.layouts import Layout
 from kvinspect.planning.capacity import RequestCost
 from kvinspect.planning.deployment import Deployment
 from kvinspect.planning.grouping import Grouping
+from kvinspect.planning.memory_sum import MemorySum
 from kvinspect.specs.kinds import GroupSpec, LayerSpec
 
 if TYPE_CHECKING:
@@ -104,6 +105,8 @@ class ModelOrigin(NamedTuple):
     """Where the config.json is from, where that has to be said."""
     verdict: str = ""
     """Whether it fits, where the memory is an estimate."""
+    sum: MemorySum | None = None
+    """The terms of an estimate."""
 
 
 class NotModelled(NamedTuple):

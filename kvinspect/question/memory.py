@@ -22,6 +22,9 @@ PLENTY = Memory(1 << 50, "not needed: no cache is refused for lack of memory", e
 class NoMemory(ValueError):
     """Nobody said how much memory there is for the cache."""
 
+    instead = "--gpu H100"
+    """Words that say it."""
+
 
 class Budget(NamedTuple):
     """What a call says about memory; sizes as people write them, None where it says nothing."""

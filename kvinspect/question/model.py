@@ -13,7 +13,7 @@ from kvinspect.connectors.configured import ARGUMENTS, Transfer, transfer_of
 from kvinspect.connectors.offloading import Offloaded
 from kvinspect.document.frozen import frozen
 from kvinspect.document.model import DocumentModel
-from kvinspect.document.numbers import counted
+from kvinspect.document.numbers import counted, ranged
 from kvinspect.document.problem import DocumentError, Problem, nearest
 from kvinspect.document.refusal import Refusal, Refused, Unknown
 from kvinspect.models.arguments import EngineArguments, argument, engine_arguments
@@ -114,21 +114,33 @@ class ModelPlan(NamedTuple):
             for one in seen
         ]
         batched, seqs = scheduler_defaults(setting)
-        batch = f"batches of {counted(batched, 'token', ',')} and {counted(seqs, 'sequence', ',')}"
-        facts = (setting.architecture.name, setting.dtype, f"cache {setting.cache_dtype}", *ranks, batch)
-        steps = dict.fromkeys(step for stage in self.stages for step in stage.specs.blocks.steps)
+        batch = f"batches of up to {counted(batched, 'token', ',')} and {counted(seqs, 'sequence', ',')}"
+        facts = (setting.architecture.name, setting.dtype, f"KV cache {setting.cache_dtype}", *ranks)
+        steps = {batch: None}
+        steps |= dict.fromkeys(step for stage in self.stages for step in stage.specs.blocks.steps)
         steps.update(dict.fromkeys(self._notes()))
-        return ModelOrigin(facts, self.memory.how, tuple(backends), tuple(steps), self.source, self._verdict())
+        return ModelOrigin(
+            facts, self.memory.how, tuple(backends), tuple(steps), self.source, self._verdict(), self.memory.sum
+        )
 
     def _verdict(self) -> str:
         """Whether the longest request fits, in words."""
-        if not self.fit:
-            return ""
         tokens = counted(self.plan.deployment.max_model_len, "token", ",")
+        if not self.fit:
+            found = self.plan.capacity if self.plan.clean and self.memory.sum else None
+            many = f"about {ranged(found.max_concurrency, found.max_concurrency)}" if found else ""
+            return f"fits: {many} concurrent requests of {tokens} (estimated)" if many else ""
         if self.requests is None:
-            return f"{self.fit}: not one request of {tokens} (estimated)"
-        low, high = self.requests
-        return f"{self.fit}: {low:.1f}–{high:.1f} concurrent requests of {tokens} (estimated)"
+            return f"{self.fit}: {self._too_much() or f'not one request of {tokens}'} (estimated)"
+        return f"{self.fit}: {ranged(*self.requests)} concurrent requests of {tokens} (estimated)"
+
+    def _too_much(self) -> str:
+        """That nothing at all is left for the cache, in words; empty where something is."""
+        total = self.memory.sum
+        if total is None or total.left + (total.margin or 0) > 0:
+            return ""
+        weights, may_use = (f"{size / 2**30:.1f} GiB" for size in (total.weights, total.requested))
+        return f"{weights} of weights on each GPU leave no KV cache of the {may_use} that vLLM may use"
 
     def _notes(self) -> Iterator[str]:
         """What follows for prefixes and offloading, in sentences."""

@@ -88,8 +88,9 @@ def _outcome(answer: AlignAnswer) -> Spans:
         return spans(Span("? Not judged", "changed"), f": the views of {layers} cannot all be built")
     unsound = [tensor for tensor in answer.tensors if tensor.sound is False]
     what = "a view overlaps itself" if all(one.self_conflict for one in unsound) else "different blocks share bytes"
-    where = f"{len(unsound):,} of {counted(len(answer.tensors), 'allocation', ',')}"
-    return spans(Span("✗ Unsound", "bad"), f": {what} in {where}{changed}")
+    count = counted(len(answer.tensors), "allocation", ",")
+    where = f" in {len(unsound):,} of {count}" if len(answer.tensors) > 1 else ""
+    return spans(Span("✗ Unsound", "bad"), f": {what}{where}{changed}")
 
 
 def _changed(answer: AlignAnswer) -> str:
@@ -106,7 +107,7 @@ def _title(answer: AlignAnswer) -> Spans:
         runner,
         setting.platform,
         setting.kv_cache_layout or "",
-        counted(setting.num_blocks, "block"),
+        counted(setting.num_blocks, "block", ","),
     ]
     return spans(
         Span(title_of(setting.source), "strong"),
@@ -236,7 +237,7 @@ def _proof(tensor: TensorAnswer) -> tuple[str | Span, ...]:
 
 
 def _proved(num_blocks: int | None) -> str:
-    return " Proved for its only block." if num_blocks == 1 else f" Proved for all {num_blocks} blocks."
+    return " Proved for its only block." if num_blocks == 1 else f" Proved for all {num_blocks:,} blocks."
 
 
 def _row(alike: list[LayerAnswer]) -> tuple[tuple[Spans, ...], ...]:

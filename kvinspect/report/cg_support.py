@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import groupby
+from typing import NamedTuple
 
 from kvinspect.cudagraph.cg_support_answer import CGSupportAnswer, ModeMatrix, Open
 from kvinspect.cudagraph.decide import Decision, GroupLevel
@@ -43,7 +45,17 @@ LEVEL_STYLE: dict[AttentionCGSupport, Style] = {
 }
 
 
-def page(answer: CGSupportAnswer, all_layers: bool = False) -> Page:
+class View(NamedTuple):
+    """Which parts of an answer to show: every layer by its name, what each decision depends on."""
+
+    all_layers: bool = False
+    explain: bool = False
+
+
+PLAIN = View()
+
+
+def page(answer: CGSupportAnswer, view: View = PLAIN) -> Page:
     """The page of one answer: the resulting mode, the groups, why, and what gives the requested mode."""
     blocks: list[Block] = [Heading(_verdict(answer)), Paragraph(_subject(answer))]
     if answer.decision is None:
@@ -51,9 +63,16 @@ def page(answer: CGSupportAnswer, all_layers: bool = False) -> Page:
         assert refusal
         blocks.append(Paragraph(spans(f"Why: at start-up ({refusal.stage}): {refusal.type}: {refusal.text}.")))
         return Page(tuple(blocks))
-    blocks.append(_groups(answer.decision, all_layers))
-    blocks += [*_why(answer.running), *_captured(answer), *_open(answer.open), *_advice(answer), *_workers(answer)]
+    blocks.append(_groups(answer.decision, view))
+    blocks += [*_why(answer.running), *_open(answer.open), *_advice(answer, view.explain), *_workers(answer)]
+    blocks += _captured(answer) if view.explain else [_more()]
     return Page(tuple(blocks))
+
+
+def _more() -> Block:
+    return Paragraph(
+        spans(Span("Add --explain for what each support depends on and which graphs are captured.", "dim"))
+    )
 
 
 def _workers(answer: CGSupportAnswer) -> Iterable[Block]:
@@ -83,14 +102,15 @@ def _subject(answer: CGSupportAnswer) -> Spans:
     return spans(Span(title_of(setting.source), "strong"), " · " + " · ".join(facts))
 
 
-def _groups(decision: Decision, all_layers: bool) -> Table:
+def _groups(decision: Decision, view: View) -> Table:
     """The groups in the engine's order, alike ones in one row; the last that narrows the support limits the mode."""
     limiting = next((group for group in reversed(decision.groups) if group.narrowed), None)
     alike: dict[object, list[GroupLevel]] = {}
     for i, group in enumerate(decision.groups):
         facts = (group.kv_cache_group_id is None, group.backend, group.level, group.counts, group is limiting)
-        alike.setdefault(i if all_layers else repr(facts), []).append(group)
-    return Table(GROUPS, tuple(_row(groups, groups[0] is limiting, all_layers) for groups in alike.values()))
+        alike.setdefault(i if view.all_layers else repr(facts), []).append(group)
+    rows = tuple(_row(groups, groups[0] is limiting, view.all_layers) for groups in alike.values())
+    return Table(GROUPS, rows) if view.explain else Table(GROUPS[:-1], tuple(row[:-1] for row in rows))
 
 
 def _row(alike: Sequence[GroupLevel], limits: bool, all_layers: bool) -> tuple[Cell, ...]:
@@ -148,38 +168,54 @@ def _mode(resolution: Resolution) -> str:
     return resolution.mode.name if resolution.mode else "refused"
 
 
-def _advice(answer: CGSupportAnswer) -> Iterable[Block]:
+def _advice(answer: CGSupportAnswer, explain: bool) -> Iterable[Block]:
     """What to change, each change tried; silent where the request comes out."""
     if answer.as_requested:
         return
     wanted = Span(answer.requested_mode.name, "strong")
     if any(advice.mode is answer.requested_mode for advice in answer.advice):
-        yield Paragraph(spans("To get ", wanted, ", one of these:"))
+        yield Paragraph(
+            spans(
+                "To get ",
+                wanted,
+                ", one of these (re-evaluated):" if len(answer.advice) > 1 else " (re-evaluated):",
+            )
+        )
     else:
-        yield Paragraph(spans("No single change gives ", wanted, "." + (" Better than now:" if answer.advice else "")))
+        better = " Better than now (re-evaluated):" if answer.advice else ""
+        yield Paragraph(spans("No single change gives ", wanted, "." + better))
     for advice in answer.advice:
         gives = "" if advice.mode is answer.requested_mode else f": {advice.mode.name}"
-        yield Item("•", spans(Span(advice.change.text, "strong"), gives, Span(f" ({advice.change.checked})", "dim")))
+        checked = f" ({advice.change.checked})" if explain else ""
+        yield Item("•", spans(Span(advice.change.text, "strong"), gives, Span(checked, "dim")))
 
 
 def table_page(table: BackendTable) -> Page:
-    """The release's backends with the conditions of their support."""
+    """The release's backends with the conditions of their support; those that only other platforms try are counted."""
     title = spans(
         Span(f"vLLM {table.engine}", "strong"), f" on {table.platform}: CUDA graph support of attention backends"
     )
-    rows = tuple(cells for row in table.backends for cells in _backend(row))
-    heads = columns("backend", Column("picked on", leaves=1), "support", Column("where", "prose"))
-    return Page((Heading(title), Table(heads, rows)))
+    here = [row for row in table.backends if not row.platforms or table.platform in row.platforms]
+    shown = here or list(table.backends)
+    rows = tuple(cells for row in shown for cells in _backend(row))
+    blocks: list[Block] = [Heading(title), Table(columns("backend", "support", Column("where", "prose")), rows)]
+    others = {name for row in table.backends for name in row.platforms} - {table.platform}
+    if len(shown) < len(table.backends):
+        count = counted(len(table.backends) - len(shown), "backend")
+        words = f"{count} of other platforms: --platform {', '.join(sorted(others))}"
+        blocks.append(Paragraph(spans(Span(words, "dim"))))
+    return Page(tuple(blocks))
 
 
 def _backend(row: BackendRow) -> Iterable[tuple[tuple[Spans, ...], ...]]:
-    """A backend's cases, its name beside the first."""
-    head = (cell(row.backend), cell(", ".join(row.platforms) or "—"))
-    for case in row.cases:
-        facts = [fact_words(key, value) for key, value in case.needs.items()]
+    """A backend's cases, its name beside the first; cases that follow each other with the same support are one row."""
+    name = row.backend
+    for support, alike in groupby(row.cases, key=lambda case: case.support):
+        conditions = ["; ".join(fact_words(key, value) for key, value in case.needs.items()) for case in alike]
+        where = [f"or {one}" if i else one for i, one in enumerate(conditions) if one]
         otherwise = "otherwise" if len(row.cases) > 1 else ""
-        yield (*head, cell(_level(case.support)), cell(*(facts or [otherwise])))
-        head = (cell(""), cell(""))
+        yield cell(name), cell(_level(support)), cell(*(where if all(conditions) else [otherwise]))
+        name = ""
 
 
 def matrix_page(matrix: ModeMatrix) -> Page:
@@ -189,7 +225,10 @@ def matrix_page(matrix: ModeMatrix) -> Page:
         cells = [c for c in matrix.cells if c.requested is mode]
         rows.append((cell(Span(mode.name, "strong")), *(cell(_resolved(c.resolution, mode)) for c in cells)))
     under = ", ".join(f"{key} {value_words(value)}" for key, value in matrix.under.items())
-    title = spans(Span(f"vLLM {matrix.release}", "strong"), "   requested mode × lowest support → resulting mode")
+    title = spans(
+        Span(f"vLLM {matrix.release}", "strong"),
+        ": resulting CUDA graph mode by requested mode and lowest backend support",
+    )
     heads = columns("requested", *(support.name for support in AttentionCGSupport))
     return Page((Heading(title), Table(heads, tuple(rows)), Paragraph(spans(f"Under: {under}."))))
 

@@ -29,6 +29,8 @@ from kvinspect.report.page_parts import (
 
 VERDICT_STYLE: dict[str, Style] = {"same": "good", "moved": "changed", "different": "bad", "unknown": "changed"}
 VERDICT_WORDS = {
+    "num_blocks": "blocks",
+    "num_kernel_blocks": "kernel blocks",
     "same": "✓ same bytes",
     "moved": "✓ same bytes, elsewhere",
     "different": "✗ other bytes",
@@ -45,6 +47,8 @@ MEANING: dict[bool | None, str] = {
     None: "",
 }
 WORDS = {
+    "num_blocks": "blocks",
+    "num_kernel_blocks": "kernel blocks",
     "block_size": "tokens per block",
     "format": "an element",
     "page_size_bytes": "page bytes",
@@ -104,7 +108,7 @@ def _side(name: str, setting: AnswerHeader, words: str) -> Spans:
         f"vLLM {setting.engine}",
         setting.platform,
         setting.kv_cache_layout or "",
-        counted(setting.num_blocks, "block"),
+        counted(setting.num_blocks, "block", ","),
     ]
     return spans(
         f"{name}  ", Span(words or title_of(setting.source), "strong"), " · " + " · ".join(filter(None, facts))

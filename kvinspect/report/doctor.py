@@ -6,9 +6,24 @@ from collections.abc import Sequence
 
 from kvinspect.compare.doctor_answer import DoctorAnswer, HereAnswer
 from kvinspect.document.fold import fold_names
+from kvinspect.document.numbers import counted
 from kvinspect.engine.align_answer import AlignAnswer, LayerAnswer
 from kvinspect.report.captured import captured_comparison
-from kvinspect.report.page_parts import Block, Column, Heading, Item, Page, Paragraph, Span, Table, cell, columns, spans
+from kvinspect.report.fold import title_of
+from kvinspect.report.page_parts import (
+    Block,
+    Column,
+    Heading,
+    Item,
+    Page,
+    Paragraph,
+    Span,
+    Spans,
+    Table,
+    cell,
+    columns,
+    spans,
+)
 
 GROUPS = columns(
     "group",
@@ -24,7 +39,8 @@ GROUPS = columns(
 
 def page(answer: DoctorAnswer) -> Page:
     """Versions, platform, groups, what was decided, and where an engine did otherwise."""
-    blocks: list[Block] = [Heading(spans(Span("kvinspect doctor", "strong"))), _facts(answer), _groups(answer.align)]
+    source = spans(Span("kvinspect doctor", "strong"), f" · {title_of(answer.align.setting.source)}")
+    blocks: list[Block] = [Heading(_verdict(answer)), Paragraph(source), _facts(answer), _groups(answer.align)]
     blocks.extend(Paragraph(spans(line)) for line in _decided(answer))
     comparison = answer.align.captured
     if comparison is not None:
@@ -37,10 +53,24 @@ def page(answer: DoctorAnswer) -> Page:
     return Page(tuple(blocks))
 
 
+def _verdict(answer: DoctorAnswer) -> Spans:
+    """Whether there is something to report, as a line."""
+    compared, differences = answer.align.captured, len(answer.differences)
+    if differences:
+        words = counted(differences, "difference")
+        return spans(Span(f"✗ {words}", "bad"), " between the captured cache and the computed one")
+    if answer.align.refusal is not None:
+        return spans(Span("✗ Refused at start-up", "bad"), f" ({answer.align.refusal.stage})")
+    if answer.align.sound is not True:
+        return spans(Span("✗ Unsound" if answer.align.sound is False else "? Not judged", "bad"))
+    same = "computed as captured" if compared and not compared.why_not else "not compared with a running engine"
+    return spans(Span("✓ Sound", "good"), f", {same}")
+
+
 def here_page(answer: HereAnswer) -> Page:
     """The versions of what is installed here."""
     rows = tuple((cell(name), cell(value)) for name, value in answer.versions.items())
-    hint = "Pass a document, captured or not, to print its groups and the decisions about them."
+    hint = "kvinspect doctor FILE adds the groups of a document, captured or not, and the decisions about them."
     heading = Heading(spans(Span("kvinspect doctor", "strong")))
     return Page((heading, Table(columns("what", Column("value", "prose")), rows), Paragraph(spans(hint))))
 

@@ -20,17 +20,18 @@ def fold_indices(indices: Sequence[int]) -> str:
     return ", ".join(str(a) if a == b else f"{a}–{b}" for a, b in runs)
 
 
-def human_bytes(size: int) -> str:
-    """A size in the largest unit that leaves at least 1.
+def human_bytes(size: int, digits: int = 3) -> str:
+    """A size in the largest unit that leaves at least 1, with so many digits that count.
 
-    >>> human_bytes(41943040), human_bytes(1342177280), human_bytes(640)
-    ('40 MiB', '1.25 GiB', '640 bytes')
+    >>> human_bytes(41943040), human_bytes(13496934727), human_bytes(640)
+    ('40 MiB', '12.6 GiB', '640 bytes')
     """
     if size < 1024:
         return f"{size} byte" + ("" if size == 1 else "s")
     units = ("KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
     power = min((size.bit_length() - 1) // 10, len(units))
-    return f"{size / 1024**power:.4g} {units[power - 1]}"
+    value = size / 1024**power * (1 + 1e-12)  # 5.625 is 5.63, as people round
+    return f"{value:.{max(digits, len(str(int(value))))}g} {units[power - 1]}"
 
 
 def title_of(source: str) -> str:

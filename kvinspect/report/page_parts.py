@@ -53,8 +53,8 @@ class Column(NamedTuple):
     """A column of a table."""
 
     name: str
-    kind: Literal["fact", "names", "prose"] = "fact"
-    """Layer names and running text fold where a table is too wide."""
+    kind: Literal["fact", "number", "names", "prose"] = "fact"
+    """Layer names and running text fold where a table is too wide; numbers stand at the right."""
 
     leaves: int = 0
     """Which column leaves a table that is too wide: the highest first, 0 never."""
@@ -65,6 +65,8 @@ class Table(NamedTuple):
 
     columns: tuple[Column, ...]
     rows: tuple[tuple[Cell, ...], ...]
+    ruled: bool = True
+    """Whether lines are drawn around the cells; a sum of a few terms needs none."""
 
 
 class Picture(NamedTuple):

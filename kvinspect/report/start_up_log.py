@@ -30,7 +30,7 @@ def page(log: StartUpLog) -> Page:
     title += [counted(log.num_tokens, "token", ",")] if log.num_tokens is not None else []
     title += [f"{log.max_concurrency}×"] if log.max_concurrency is not None else []
     name = Span(log.source.rsplit("/", 1)[-1], "strong")
-    blocks: list[Block] = [Heading(spans(name, "   " + " · ".join(title)))]
+    blocks: list[Block] = [Heading(spans(name, " · " + " · ".join(title) if title else ""))]
     if not log.lines:
         return Page((*blocks, Paragraph(spans("No line of this log is about the KV cache."))))
     alike: dict[tuple[str, str], list[LogLine]] = {}
@@ -57,7 +57,7 @@ def compared_page(log: StartUpLog, plan: PlanAnswer | None, memory: str, rows: S
 
 def _planned(log: StartUpLog, plan: PlanAnswer, memory: str) -> Iterator[Block]:
     """What the plan is of, where that is another release than the log's, and why the engine refuses, if it does."""
-    yield Paragraph(spans(Span("the plan", "strong"), f"   vLLM {plan.setting.release} · memory: {memory}"))
+    yield Paragraph(spans(Span("the plan", "strong"), f" · vLLM {plan.setting.release} · memory: {memory}"))
     if log.release is None:
         yield Item("!", spans(Span("release", "changed"), " the log does not name its release."))
     elif log.release.partition("+")[0] != plan.setting.release:

@@ -17,9 +17,17 @@ WIDEST_PROSE = 60
 LEAST = {"prose": 22, "names": 30}
 """Kind of column → terminal columns that its cells take at least before another column leaves."""
 
+NARROWEST_NAMES = 15
+"""Terminal columns of names below which other columns give room too."""
+
 _FIXED = re.compile(r"[^{0-9]*")
 _WHOLE_WORDS = re.compile(r"(?:.*\.)?(?=layers\.$)|.*\.|")
-_BREAKS = re.compile(r"[^.,]*[.,]?")
+_BREAKS_OF = {
+    "names": re.compile(r"[^.,]*[.,]?"),
+    "prose": re.compile(r"[^·]*(?:· ?)?"),
+    "fact": re.compile(r"[^_ ]*[_ ]?"),
+}
+"""Kind of column → the parts of a text that stay together on a line."""
 
 
 class Fitted(NamedTuple):
@@ -57,7 +65,8 @@ def fitted(table: Table, width: int | None) -> Fitted:
         shorter = _dropped(shorter, leaving)
     widths = _spread(shorter, width)
     hidden = tuple(column.name for column in table.columns if column not in shorter.columns)
-    return Fitted(_with_broken_names(shorter, widths), widths, prefix, hidden)
+    named = any(column.kind == "names" for column in shorter.columns)
+    return Fitted(_with_broken_names(shorter, widths), widths, prefix if named else "", hidden)
 
 
 def total(widths: Sequence[int]) -> int:
@@ -93,32 +102,38 @@ def _spread(table: Table, width: int) -> tuple[int, ...]:
         for i, column in enumerate(table.columns):
             if column.kind == kind:
                 widths[i] += max(0, min(natural[i] - widths[i], width - total(widths)))
+    named = [i for i, column in enumerate(table.columns) if column.kind == "names"]
     while total(widths) > width and max(widths) > 1:
-        widths[widths.index(max(widths))] -= 1
+        # Names break behind any dot, and what stands beside them as it is would be cut within a word.
+        wide = [i for i in named if widths[i] > NARROWEST_NAMES] or range(len(widths))
+        widths[max(wide, key=lambda i: widths[i])] -= 1
     return tuple(widths)
 
 
 def _with_broken_names(table: Table, widths: Sequence[int]) -> Table:
-    """The table with names that are wider than their column on several lines, broken behind dots and commas."""
+    """The table with names that are wider than their column on several lines, broken behind dots and commas.
 
-    def lines(cell: Cell, width: int) -> Cell:
-        return tuple(part for line in cell for part in (_broken(line, width) if _is_name(line) else (line,)))
+    Facts in a row (`blocks 512 · heads 8`) are broken between two of them.
+    """
 
-    kinds = [column.kind for column in table.columns]
+    def lines(cell: Cell, width: int, breaks: re.Pattern[str]) -> Cell:
+        return tuple(part for line in cell for part in (_broken(line, width, breaks) if len(line) == 1 else (line,)))
+
+    breaks = [_BREAKS_OF.get(column.kind) for column in table.columns]
     rows = (
-        tuple(lines(cell, widths[i]) if kinds[i] == "names" else cell for i, cell in enumerate(row))
+        tuple(lines(cell, width, at) if at else cell for cell, width, at in zip(row, widths, breaks, strict=True))
         for row in table.rows
     )
-    return Table(table.columns, tuple(rows))
+    return table._replace(rows=tuple(rows))
 
 
-def _broken(line: Spans, width: int) -> Cell:
+def _broken(line: Spans, width: int, breaks: re.Pattern[str]) -> Cell:
     parts = [""]
-    for word in _BREAKS.findall(line[0].text):
-        if parts[-1] and cell_len(safe(parts[-1] + word)) > width:
+    for word in filter(None, breaks.findall(line[0].text)):
+        if parts[-1] and cell_len(safe((parts[-1] + word).rstrip())) > width:
             parts.append("")
         parts[-1] += word
-    return tuple((Span(part),) for part in parts)
+    return tuple((Span(part.rstrip(), line[0].style),) for part in parts)
 
 
 def _length(line: Spans) -> int:
@@ -162,9 +177,9 @@ def _without_prefix(table: Table, prefix: str) -> Table:
         tuple(tuple(map(shorter, cell)) if kinds[i] == "names" else cell for i, cell in enumerate(row))
         for row in table.rows
     )
-    return Table(table.columns, tuple(rows)) if prefix else table
+    return table._replace(rows=tuple(rows)) if prefix else table
 
 
 def _dropped(table: Table, index: int) -> Table:
     rows = (row[:index] + row[index + 1 :] for row in table.rows)
-    return Table(table.columns[:index] + table.columns[index + 1 :], tuple(rows))
+    return table._replace(columns=table.columns[:index] + table.columns[index + 1 :], rows=tuple(rows))

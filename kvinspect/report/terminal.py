@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 import os
 import re
-from typing import IO
+from typing import IO, Literal
 
 from rich import box
 from rich.console import Console
@@ -43,7 +43,7 @@ NARROWEST_TABLE = 80
 NARROWEST, WIDEST = 40, 1000
 """Columns of a terminal that are believed."""
 
-FALLBACKS = str.maketrans("→–·✓✗×—…•↓█▒", ">-|+xx-~*v#%")
+FALLBACKS = str.maketrans("→–·✓✗×—…•↓█▒≈≤±−", ">-|+xx-~*v#%~<~-")
 
 
 def render(page: Page, *, width: int | None, colour: bool, encoding: str = "utf-8") -> str:
@@ -132,9 +132,16 @@ def _drawn(found: Fitted, unicode: bool) -> RichTable:
     """The table for Rich; lines set its rows apart where names are on several lines."""
     table = found.table
     tall = [any(len(cell) > 1 for cell in row) for row in table.rows]
-    drawn = RichTable(box=box.HEAVY_HEAD if unicode else box.ASCII2, show_lines=bool(found.prefix) and any(tall[:-1]))
+    lines = box.HEAVY_HEAD if unicode else box.ASCII2
+    drawn = RichTable(
+        box=lines if table.ruled else None,
+        show_lines=table.ruled and bool(found.prefix) and any(tall[:-1]),
+        padding=(0, 1) if table.ruled else (0, 1, 0, 2),
+        header_style="table.header" if table.ruled else "dim",
+    )
     for column, width in zip(table.columns, found.widths, strict=True):
-        drawn.add_column(safe(column.name), overflow="fold", width=width)
+        justify: Literal["left", "right"] = "right" if column.kind == "number" else "left"
+        drawn.add_column(safe(column.name), overflow="fold", width=width, justify=justify)
     for row in table.rows:
         drawn.add_row(*(Text("\n").join(_text(line) for line in lines) for lines in row))
     return drawn

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 
-from kvinspect.document.numbers import counted
+from kvinspect.document.numbers import counted, ranged
 from kvinspect.question.change import WouldFit
 from kvinspect.report.page_parts import Block, Column, Paragraph, Span, Style, Table, cell, columns, spans
+
+MOST_WORDS = 40
+"""Words of a call that is shown again."""
 
 COLUMNS = columns("change", "result", Column("concurrent requests"))
 
@@ -17,8 +21,8 @@ SIGNS: dict[str, tuple[str, Style]] = {
 }
 
 
-def would_fit(changes: Sequence[WouldFit], of_a_shape: bool) -> tuple[Block, ...]:
-    """The changes as a table, none where there are none."""
+def would_fit(changes: Sequence[WouldFit], of_a_shape: bool, words: Sequence[str] = ()) -> tuple[Block, ...]:
+    """The changes as a table, none where there are none, and the call with the first one, whose words are given."""
     if not changes:
         return ()
     rows = tuple(
@@ -29,13 +33,15 @@ def would_fit(changes: Sequence[WouldFit], of_a_shape: bool) -> tuple[Block, ...
         )
         for one in changes
     )
-    return (Paragraph(spans("What would fit (each planned again):")), Table(COLUMNS, rows))
+    first = next((one.change.flags for one in changes if not one.change.model), "")
+    call = f"kvinspect {shlex.join(words)} {first}" if words and first and len(words) <= MOST_WORDS else ""
+    tried = (Paragraph(spans("Try: ", Span(call, "strong"))),) if call else ()
+    return (Paragraph(spans("What would fit (each planned again):")), Table(COLUMNS, rows), *tried)
 
 
 def requests_in_words(requests: tuple[float, float], max_model_len: int, of_a_shape: bool) -> str:
-    """How many requests run at once: `1.2 to 1.5 of 32,768 tokens`, or so many of the shape that is asked about."""
+    """How many requests run at once: `1.2–1.5 of 32,768 tokens`, or so many of the shape that is asked about."""
     low, high = requests
     if of_a_shape:
-        return f"{low:,.0f}" if low == high else f"{low:,.0f} to {high:,.0f}"
-    tokens = counted(max_model_len, "token", ",")
-    return f"{low:,.1f} of {tokens}" if low == high else f"{low:,.1f} to {high:,.1f} of {tokens}"
+        return "–".join(dict.fromkeys((f"{low:,.0f}", f"{high:,.0f}")))
+    return f"{ranged(low, high)} of {counted(max_model_len, 'token', ',')}"

@@ -15,9 +15,9 @@ def test_the_mode_comes_first_then_the_limiting_backend_the_reason_and_the_way_b
     text = " ".join(done.stdout.split())
     assert "UNIFORM_SINGLE_TOKEN_DECODE ← limits │" in text
     assert text.count("← limits") == 1
-    assert "Why PIECEWISE: with speculative decoding a decode step has 4 tokens" in text
-    assert "To get FULL_AND_PIECEWISE, one of these:" in text
-    assert "no speculative decoding" in text
+    assert "Why PIECEWISE: with speculative decoding a decode step has 4 tokens per request" in text
+    assert "To get FULL_AND_PIECEWISE, one of these (re-evaluated):" in text
+    assert "drop --speculative-config" in text
     assert done.stderr == ""
 
 

@@ -191,7 +191,7 @@ def test_what_is_here_stays_a_path(run, tmp_path):
 def test_the_other_options_keep_their_meaning(run, tmp_path):
     words, env = ("lint", MODEL, *FOUND, NGRAM), {"PYTHONPATH": str(ROOT)}
     known = tmp_path / "known.json"
-    assert run(*words, "--write-baseline", known).stderr == f"{known}: 1 finding written\n"
+    assert run(*words, "--write-baseline", known).stderr == f"wrote {known}: 1 finding\n"
     assert run(*words, "--baseline", known).stdout == "All checks passed! (1 command line)\n"
     assert run(*words, "--exit-zero").returncode == 0
     assert run(*words, "--fail-on", "error").returncode == 0

@@ -26,7 +26,7 @@ def test_the_ending_of_the_file_says_the_format(run, tmp_path, name):
     text = out.read_text(encoding="utf-8")
     if name.endswith("svg"):
         ET.fromstring(text)
-    assert text.startswith({"svg": "<svg", "html": "<!DOCTYPE html>", "txt": "whisper"}[name.split(".")[1]])
+    assert text.startswith({"svg": "<svg", "html": "<!DOCTYPE html>", "txt": "✓ Sound after"}[name.split(".")[1]])
 
 
 def test_an_allocation_and_layers_can_be_chosen(run):

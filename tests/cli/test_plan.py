@@ -21,7 +21,7 @@ model_config: {max_model_len: 4096}
 
 
 def test_a_model_in_every_format(run):
-    shown = run("plan", MODEL, *MEMORY)
+    shown = run("plan", MODEL, *MEMORY, "--explain")
     assert (shown.returncode, shown.stderr) == (0, "")
     for words in (
         "5,720 blocks",
@@ -30,6 +30,7 @@ def test_a_model_in_every_format(run):
         "FLASH_ATTN: highest-priority backend",
     ):
         assert words in shown.stdout
+    assert "GPU KV cache size" not in run("plan", MODEL, *MEMORY).stdout
     found = json.loads(run("plan", MODEL, *MEMORY, "-f", "json").stdout)
     assert (found["num_blocks"], found["num_tokens"], found["max_concurrency"]) == (5720, 91520, 2.234375)
     assert yaml.safe_load(run("plan", MODEL, *MEMORY, "-f", "yaml").stdout) == found
@@ -248,8 +249,8 @@ def test_a_sweep_of_which_no_point_is_possible_says_why(run):
 def test_a_sweep_says_what_a_request_and_the_memory_of_each_point_are(run):
     call = ("plan", MODEL, "--gpu-memory", "80GiB", "--weights", "16.4GB", "--sweep", "tensor_parallel_size=1,2")
     shown = run(*call).stdout
-    assert "2,560 blocks, 5.625 GiB" in shown
-    assert "2,560 blocks, 2.812 GiB" in shown
+    assert "2,560 blocks, 5.63 GiB" in shown
+    assert "2,560 blocks, 2.81 GiB" in shown
     assert "estimated for each plan" in shown
     assert "over 2 ranks" not in shown
     found = json.loads(run(*call, "-f", "json").stdout)
@@ -301,10 +302,10 @@ def test_the_release_of_the_plan_beside_a_log(run):
     assert run("plan", "--log", "-", stdin=unknown).returncode == 0
     shown = run("plan", MODEL, "--log", "-", "--engine", "0.27", stdin=unknown)
     assert (shown.returncode, shown.stderr) == (0, "")
-    for words in ("the plan   vLLM 0.27.1", "the log is from vLLM 0.99.0, the plan is for 0.27.1"):
+    for words in ("the plan · vLLM 0.27.1", "the log is from vLLM 0.99.0, the plan is for 0.27.1"):
         assert words in shown.stdout
     same = run("plan", MODEL, "--log", "-", stdin=LOG.replace("0.27.1", "0.27.1+cpu")).stdout
-    assert "the plan   vLLM 0.27.1" in same
+    assert "the plan · vLLM 0.27.1" in same
     assert "the log is from" not in same
     silent = run("plan", MODEL, "--log", "-", stdin=LOG.split("\n", 1)[1])
     assert "the log does not name its release" in silent.stdout

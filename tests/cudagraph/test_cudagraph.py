@@ -108,7 +108,7 @@ def document(**changes):
     ("changes", "support", "why"),
     [
         ({"device_capability": "9.0"}, "UNIFORM_SINGLE_TOKEN_DECODE", "compute capability 9.0"),
-        ({"device_capability": "10.0"}, "UNIFORM_BATCH", "TRT-LLM kernels can be had"),
+        ({"device_capability": "10.0"}, "UNIFORM_BATCH", "TRT-LLM kernels available"),
         ({"device_capability": "12.0"}, "UNIFORM_SINGLE_TOKEN_DECODE", "here: compute capability 12.x"),
         (
             {"device_capability": "10.0", "model_config": {"num_attention_heads": 17}},
@@ -212,7 +212,9 @@ def test_another_backend_is_advised_only_where_it_fits_and_its_views_are_sound()
     answer = kvinspect.cg_support(ROOT / "configs" / "llama-3.1-8b-eagle3.yaml")
     backends = [advice.change for advice in answer.advice if advice.change.key.endswith("backend")]
     assert [change.target for change in backends] == ["FLASH_ATTN", "TRITON_ATTN", "FLEX_ATTENTION"]
-    assert all("heads of 128, bfloat16" in change.checked and "sound" in change.checked for change in backends)
+    assert all(
+        "head size 128, block size 32, bfloat16" in change.checked and "sound" in change.checked for change in backends
+    )
     tokens = [advice.change for advice in answer.advice if "speculative" in advice.change.key]
     assert [(change.source, change.target) for change in tokens] == [(3, 0)]
 

@@ -69,8 +69,8 @@ def test_a_terminal_picture_fits_its_terminal(whisper, width):
     text = terminal.render(page.page(answer, tensor, ["s.0", "x.0"], 3, width), width=width, colour=False)
     assert max(map(len, text.splitlines())) <= width
     assert "K1!" in text
-    assert "before the alignment" in text.splitlines()[1]
-    assert ("after the alignment" in text.splitlines()[1]) == (width == 200)
+    assert "before the alignment" in text.splitlines()[2]
+    assert ("after the alignment" in text.splitlines()[2]) == (width == 200)
 
 
 def test_svg_is_well_formed_and_every_cell_can_be_reached_and_read(drawn):

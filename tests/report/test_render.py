@@ -45,5 +45,5 @@ def test_markdown_keeps_a_row_a_row(text):
 
 def test_sizes_are_written_in_the_unit_that_fits():
     assert [human_bytes(n) for n in (0, 1, 1023, 1024, 1536, 1 << 30, 5 << 60, 1 << 75)] == [
-        "0 bytes", "1 byte", "1023 bytes", "1 KiB", "1.5 KiB", "1 GiB", "5 EiB", "3.277e+04 EiB",
+        "0 bytes", "1 byte", "1023 bytes", "1 KiB", "1.5 KiB", "1 GiB", "5 EiB", "32768 EiB",
     ]  # fmt: skip

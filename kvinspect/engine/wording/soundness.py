@@ -41,5 +41,5 @@ def collision(conflict: Conflict | None) -> str:
     if conflict is None:
         return ""
     (first, second), (i, j) = conflict.layers, conflict.block_ids
-    shared = counted(conflict.num_bytes, "byte")
-    return f"block {i} of {first} and block {j} of {second} share {shared} from byte {conflict.byte} on"
+    shared = counted(conflict.num_bytes, "byte", ",")
+    return f"block {i} of {first} and block {j} of {second} share {shared} from byte {conflict.byte:,} on"

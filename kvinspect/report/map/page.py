@@ -10,7 +10,7 @@ from kvinspect.engine.align_answer import AlignAnswer, TensorAnswer
 from kvinspect.report.fold import title_of
 from kvinspect.report.map.scene import Scene, drawn, scene
 from kvinspect.report.map.terminal import needed_widths, picture
-from kvinspect.report.page_parts import Heading, Page, Paragraph, Picture, Span, spans
+from kvinspect.report.page_parts import Heading, Page, Paragraph, Picture, Span, Spans, spans
 
 OFF_TERMINAL = 120
 """Columns of a picture in a pipe or a file."""
@@ -21,12 +21,31 @@ def page(answer: AlignAnswer, tensor: TensorAnswer, layers: Sequence[str], block
     columns = width or OFF_TERMINAL
     chosen = drawn(answer, tensor, layers)
     drawing, count = _fitting(answer, tensor, chosen, blocks, columns)
-    title = spans(Span(title_of(answer.setting.source), "strong"), f"   {drawing.title}")
+    title = spans(Span(title_of(answer.setting.source), "strong"), f" · {drawing.title}")
     more = "all" if len(chosen) == len(layers) else f"{len(chosen):,}"
     fit = f"{count:,} of {counted(len(layers), 'layer', ',')}, as many as fit"
     left = f"{fit}; --layer picks others, and -o FILE.svg draws {more}."
     note = [Paragraph(spans(Span(left, "dim")))] if count < len(layers) else []
-    return Page((Heading(title), picture(drawing, columns), *note, Paragraph(spans(f"Why: {reason(tensor)}"))))
+    return Page(
+        (
+            Heading(verdict(tensor)),
+            Paragraph(title),
+            picture(drawing, columns),
+            *note,
+            Paragraph(spans(f"Why: {reason(tensor)}")),
+        )
+    )
+
+
+def verdict(tensor: TensorAnswer) -> Spans:
+    """Whether blocks of an allocation share bytes, as a line."""
+    if tensor.sound is None:
+        return spans(Span("? Not judged", "changed"), ": the views of this allocation cannot all be built")
+    if not tensor.sound:
+        what = "a view overlaps itself" if tensor.self_conflict else "different blocks share bytes"
+        return spans(Span("✗ Unsound", "bad"), f": {what}")
+    changed = tensor.decision in ("restrided", "page_aligned")
+    return spans(Span("✓ Sound", "good"), f"{' after the alignment' if changed else ''}: no two blocks share bytes")
 
 
 def reason(tensor: TensorAnswer) -> str:

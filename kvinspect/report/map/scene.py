@@ -20,6 +20,7 @@ from kvinspect.engine.align_answer import AlignAnswer, LayerAnswer, TensorAnswer
 from kvinspect.engine.conflict import Conflict, pattern
 from kvinspect.engine.reshape import LayerView
 from kvinspect.geometry.runs import BlockBytes, block_bytes
+from kvinspect.report.fold import human_bytes
 
 FEW = 3
 """Blocks shown from the front where there are many."""
@@ -142,11 +143,11 @@ def matching(answer: AlignAnswer, tensor: TensorAnswer, pattern: str | None) -> 
 
 def _title(tensor: TensorAnswer, num_blocks: int) -> str:
     if tensor.layer_stride is not None:
-        blocks = f"{counted(num_blocks, 'block')} {counted(tensor.block_stride, 'byte')} apart"
-        return f"one allocation of {counted(tensor.size, 'byte')} · {blocks}"
+        blocks = f"{counted(num_blocks, 'block', ',')} {human_bytes(tensor.block_stride)} apart"
+        return f"one allocation of {human_bytes(tensor.size)} · {blocks}"
     if tensor.block_stride:
-        return f"packed allocation · {counted(num_blocks, 'block')} of {counted(tensor.block_stride, 'byte')}"
-    return f"allocation {tensor.id} · {counted(num_blocks, 'block')} · {counted(tensor.size, 'byte')}"
+        return f"packed allocation · {counted(num_blocks, 'block', ',')} of {human_bytes(tensor.block_stride)}"
+    return f"allocation {tensor.id} · {counted(num_blocks, 'block', ',')} · {human_bytes(tensor.size)}"
 
 
 def _on_allocation(answer: AlignAnswer, tensor: TensorAnswer) -> list[LayerAnswer]:

@@ -89,7 +89,7 @@ def described(bar: Bar, cell: Cell, moment: str) -> str:
 def _ruler(scene: Scene, widths: Sequence[float], left: float, y: float) -> Iterable[str]:
     x, free = left, left
     for column, width in zip(scene.columns, widths, strict=True):
-        label = human_bytes(column.start).replace(" bytes", " B")
+        label = human_bytes(column.start, 4).replace(" bytes", " B")
         if not column.hidden and x >= free:
             yield text(x, y, label, "dim")
             free = x + (len(label) + 2) * CHARACTER

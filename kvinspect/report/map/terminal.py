@@ -12,8 +12,8 @@ GAP = "┄"
 EMPTY = " "
 BLOCK_STYLES: tuple[Style, ...] = ("block0", "block1", "block2", "block3", "block4")
 BETWEEN = 4
-SHORT_LEGEND = "! marks bytes of two blocks, ┄ blocks not shown"
-LEGEND = "a cell is a block: its ID, K or V before it where a view keeps them apart; " + SHORT_LEGEND
+SHORT_LEGEND = "! marks shared bytes, ┄ blocks that are not shown"
+LEGEND = "Each cell is a block with its ID, after K or V where a view keeps them apart. " + SHORT_LEGEND
 
 
 def picture(scene: Scene, width: int, legend: bool = True) -> Picture:
@@ -113,7 +113,7 @@ def _ruler(scene: Scene, widths: list[int]) -> str:
     """Bytes at the starts of columns, as many as there is room for, none that reads like the one before it."""
     line, at = "", 0
     for column, width in zip(scene.columns, widths, strict=True):
-        label = "0" if column.start == 0 else human_bytes(column.start).replace(" bytes", " B")
+        label = "0" if column.start == 0 else human_bytes(column.start, 4).replace(" bytes", " B")
         free = at == 0 or len(line) + 1 <= at
         if not column.hidden and free and not line.rstrip().endswith(f" {label}"):
             line = line.ljust(at) + label

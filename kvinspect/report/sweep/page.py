@@ -9,6 +9,7 @@ from kvinspect.planning.sweep import Point, SweepAnswer
 from kvinspect.report.fold import human_bytes, title_of
 from kvinspect.report.page_parts import (
     Block,
+    Column,
     Heading,
     Item,
     Page,
@@ -21,7 +22,14 @@ from kvinspect.report.page_parts import (
     spans,
 )
 
-NUMBERS = ("blocks", "tokens", "concurrent", "a token", "a request", "")
+NUMBERS = columns(
+    Column("concurrent requests", "number"),
+    Column("bar", leaves=1),
+    Column("tokens", "number"),
+    Column("blocks", "number", leaves=2),
+    Column("KiB/token", "number", leaves=3),
+    Column("one request", leaves=4),
+)
 BAR = 16
 """Characters of the longest bar."""
 NOTES = 8
@@ -32,13 +40,13 @@ def page(answer: SweepAnswer) -> Page:
     """The page of a sweep."""
     setting = answer.setting
     name = Span(title_of(setting.source), "strong")
-    title = spans(name, f"   vLLM {setting.engine} · {setting.platform} · {counted(len(answer.points), 'plan', ',')}")
+    title = spans(name, f" · vLLM {setting.engine} · {setting.platform} · {counted(len(answer.points), 'plan', ',')}")
     most = max((point.max_concurrency or 0.0 for point in answer.points), default=0.0)
-    names = tuple(axis.name for axis in answer.axes)
+    names = tuple(Column(axis.name, "number") for axis in answer.axes)
     refused = list(dict.fromkeys(point.refusal for point in answer.points if point.refusal))
     notes = {text: i + 1 for i, text in enumerate(refused)}
     rows = tuple(_row(point, most, notes) for point in answer.points)
-    blocks: list[Block] = [Heading(title), Table(columns(*names, *NUMBERS), rows)]
+    blocks: list[Block] = [Heading(_verdict(answer)), Paragraph(title), Table((*names, *NUMBERS), rows)]
     blocks += [Item(f"{i}", spans(f"{text}.")) for text, i in notes.items() if i <= NOTES]
     if len(notes) > NOTES:
         more = counted(len(notes) - NOTES, "more reason", ",")
@@ -46,12 +54,27 @@ def page(answer: SweepAnswer) -> Page:
     for point in answer.points:
         if point.longest_request is not None:
             values = ", ".join(map(str, point.values.values()))
-            text = f" {values}: requests of more than {point.longest_request:,} tokens wait for ever."
+            text = f" {values}: requests of more than {point.longest_request:,} tokens wait forever."
             blocks.append(Item("!", spans(Span("never runs", "bad"), text)))
     for left in answer.not_modelled:
         blocks.append(Item("!", spans(Span(left.name, "changed"), f" not counted: {left.what}.")))
     blocks.append(Paragraph(spans(Span(f"Memory for the cache of a worker: {_memory(answer)}.", "dim"))))
     return Page(tuple(blocks))
+
+
+def _verdict(answer: SweepAnswer) -> Spans:
+    """How many of the plans start, and with which values the most requests run at once."""
+    start = [point for point in answer.points if not point.refusal]
+    limited = [point for point in start if point.max_concurrency is not None]
+    if not start:
+        return spans(Span("✗ None fits", "bad"), f" of {counted(len(answer.points), 'plan', ',')}")
+    all_of = "All" if len(start) == len(answer.points) else f"{len(start):,} of"
+    head = Span(f"✓ {all_of} {counted(len(answer.points), 'plan', ',')} fit", "good")
+    if not limited:
+        return spans(head)
+    best = max(limited, key=lambda point: point.max_concurrency or 0.0)
+    values = ", ".join(f"--{name.replace('_', '-')} {value}" for name, value in best.values.items())
+    return spans(head, f"; most concurrent requests: {best.max_concurrency:,.2f} with {values}")
 
 
 def _memory(answer: SweepAnswer) -> str:
@@ -67,12 +90,13 @@ def _row(point: Point, most: float, notes: Mapping[str, int]) -> tuple[tuple[Spa
         word = Span(f"refused {notes[point.refusal]}", "bad") if point.refusal else "no limit"
         return (*values, cell(word), *(cell("") for _ in NUMBERS[1:]))
     length = round(BAR * point.max_concurrency / most) if most else 0
+    each = counted(point.blocks_per_request or 0, "block", ",")
     return (
         *values,
-        cell(f"{point.num_blocks:,}"),
-        cell(f"{point.num_tokens:,}"),
         cell(f"{point.max_concurrency:,.2f}"),
-        cell(counted(round(point.bytes_per_token or 0), "byte", ",")),
-        cell(f"{counted(point.blocks_per_request or 0, 'block', ',')}, {human_bytes(point.bytes_per_request or 0)}"),
         cell(Span("█" * length or "▏", "good")),
+        cell(f"{point.num_tokens:,}"),
+        cell(f"{point.num_blocks:,}"),
+        cell(f"{(point.bytes_per_token or 0) / 1024:,.4g}"),
+        cell(f"{each}, {human_bytes(point.bytes_per_request or 0)}"),
     )
