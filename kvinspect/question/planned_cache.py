@@ -24,6 +24,10 @@ class PlannedCache(Question):
         self.planning, self.said = planning, said
         self.release, self.setting = under(rules, Document(Source(planning.source, {}), self.said))
 
+    @property
+    def _model(self) -> DocumentModel:
+        return self.said
+
     @cached_property
     def document(self) -> Document:
         """The planning document, which says the same."""

@@ -11,6 +11,7 @@ from kvinspect.backends.deployed import Deployed
 from kvinspect.backends.deployment_facts import DEFAULT_CAPABILITY
 from kvinspect.backends.model_runner import choose
 from kvinspect.document.document import Document
+from kvinspect.document.model import CompilationEntry, DocumentModel, SpeculativeEntry
 from kvinspect.document.problem import DocumentError, Problem
 from kvinspect.document.refusal import Unknown
 from kvinspect.engine.align_answer import AlignAnswer, AnswerHeader
@@ -119,20 +120,33 @@ class Question:
 
     @cached_property
     def start(self) -> PlanAnswer:
-        """The plan, refused where the blocks of states are too few for the sequences whose graphs are captured.
+        """The plan, refused where the engine stops at the graphs that the document asks for.
 
-        Of a document that names no backends nothing can be said of graphs.
+        Each sequence whose graphs are captured has a block of states, of which there may be too few. Of a document that
+        names no backends nothing can be said of graphs.
         """
         worker = self.plan.workers[0] if self.plan.starts and self.plan.workers else None
-        if worker is None or not any(group.first_spec.holds_states for group in worker.groups):
+        states = worker is not None and any(group.first_spec.holds_states for group in worker.groups)
+        if not (states or (worker is not None and worker.groups and self._asks_for_graphs)):
             return self.plan
         try:
             error = self._of_plan.cg_support.running.error
         except DocumentError:
             return self.plan
-        if error is None or error.kind != "state-blocks":
+        if error is None:
             return self.plan
         return self.plan._replace(refusal=error.within("graphs")._replace(path=(), where=""))
+
+    @property
+    def _model(self) -> DocumentModel:
+        """What the document says."""
+        return self.document.model
+
+    @property
+    def _asks_for_graphs(self) -> bool:
+        """Whether it says something of graphs, or of drafts, which bound the sizes of graphs."""
+        asked, drafts = self._model.compilation_config, self._model.speculative_config
+        return asked != CompilationEntry() or drafts != SpeculativeEntry()
 
     @cached_property
     def _of_plan(self) -> Question:
