@@ -1,6 +1,7 @@
 """The commands `lint` and `rule` as processes."""
 
 import json
+import re
 import subprocess
 
 import pytest
@@ -199,7 +200,9 @@ def test_rule_prints_pages_and_lists(run):
     assert run("rule", "KV103").stdout == (PAGES / "KV103.md").read_text(encoding="utf-8")
     assert run("rule", "mixed-layouts-skipped").stdout == (PAGES / "KV103.md").read_text(encoding="utf-8")
     listed = run("rule").stdout
-    assert all(path.stem in listed for path in PAGES.glob("KV*.md"))
+    codes = {path.stem for path in PAGES.glob("KV*.md")}
+    assert codes
+    assert codes <= set(re.findall(r"KV\d+", listed))
     assert json.loads(run("rule", "KV103", "--format", "json").stdout)[0]["severity"] == "error"
     wrong = run("rule", "KV1O3")
     assert (wrong.returncode, "did you mean KV103?" in wrong.stderr) == (2, True)

@@ -280,7 +280,9 @@ def test_the_table_has_every_backend_of_the_release():
 
 @pytest.mark.parametrize("release", ["0.25", "0.26", "0.27", "0.28"])
 def test_the_matrix_is_the_resolution_of_every_pair(release):
-    for cell in kvinspect.cg_support_matrix(engine=release).cells:
+    cells = kvinspect.cg_support_matrix(engine=release).cells
+    assert len(cells) == len(CUDAGraphMode) * len(AttentionCGSupport)
+    for cell in cells:
         info = AttentionCGSupportInfo(cell.support, "the backend")
         assert cell.resolution.mode is resolve(Request(cell.requested), info).mode
 

@@ -66,9 +66,15 @@ def test_every_kind_has_fields_and_every_field_is_in_the_model():
 @pytest.mark.parametrize("name", ["align-0.27.1", "cg-support-0.27.1", "plan-0.27.1", "mm-prefix-0.27.1"])
 def test_what_validates_fits_the_schema(name):
     validator = jsonschema.Draft202012Validator(json_schema())
-    for case in golden.answers(name)[:80]:
-        try:
-            load(case["document"])
-        except DocumentError:
-            continue
-        assert not list(validator.iter_errors(case["document"]))
+    validating = [case["document"] for case in golden.answers(name)[:80] if _validates(case["document"])]
+    assert len(validating) > 10
+    for document in validating:
+        assert not list(validator.iter_errors(document))
+
+
+def _validates(document):
+    try:
+        load(document)
+    except DocumentError:
+        return False
+    return True

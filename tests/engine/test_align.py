@@ -186,6 +186,7 @@ def test_a_number_of_blocks_below_one_is_a_wrong_call(whisper, number):
 
 def test_a_refusal_and_a_conflict_say_which_entries_are_responsible():
     answer = kvinspect.align(ROOT / "configs" / "whisper-large-v3-rocm-0.27.yaml")
+    assert answer.tensors[0].where
     assert all(":" in where and where.endswith(".backend") for where in answer.tensors[0].where)
     unsound = kvinspect.align(ROOT / "examples" / "rocm-hybrid.yaml")
     assert [where.rpartition(" ")[2] for where in unsound.tensors[0].where] == [

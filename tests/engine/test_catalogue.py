@@ -78,10 +78,12 @@ def observed_spec(row, cache_dtype, modes):
 @pytest.mark.parametrize("version", [version for version in OBSERVED if version >= "0.28"])
 def test_every_backend_packs_a_spec_as_it_did(version):
     facts, modes = facts_of(version), catalogue.read(version)["kv_quant_modes"]
+    rows = [row for row in facts["backends"] if "customize_spec" in row]
+    assert rows
     for place in facts["observed_on"]:
         family = int(place["capability"].split(".")[0]) if place["capability"] else None
         backends = Backends(catalogue.read(version), {}, {**place, "capability_family": family})
-        for row in (row for row in facts["backends"] if "customize_spec" in row):
+        for row in rows:
             backend, seen = backends.named(row["name"], ()), value_at(row["customize_spec"], place)
             for cache_dtype in facts["cache_dtypes"]:
                 spec, expected = observed_spec(row, cache_dtype, modes), seen.get(cache_dtype, {})

@@ -248,7 +248,9 @@ def test_a_block_without_a_state_is_refused_and_not_our_error():
 
 def test_an_attention_layer_on_a_state_backend_is_linted_without_a_crash():
     document = rocm(group(FULL, "a", backend="MAMBA2"))
-    assert all(finding.code.startswith("KV") for finding in kvinspect.lint(document, settings=Settings()).findings)
+    result = kvinspect.lint(document, settings=Settings())
+    assert result.fault == ""
+    assert all(finding.code.startswith("KV") for finding in result.findings)
 
 
 def test_sizes_are_rounded_to_whole_decodes():

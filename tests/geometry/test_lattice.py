@@ -26,7 +26,8 @@ def test_floor_sum_equals_the_sum(count, divisor, slope, start):
 
 def test_bounds_beyond_64_bits():
     n = 2**100
-    assert smallest_pair((n, n + 1), (n, n), -1, -1) == (0, 1) or True
+    assert smallest_pair((n, n + 1), (n, n), -1, -1) is None  # (1, 1) is no pair of two, and the next ends beyond n
+    assert smallest_pair((n, n + 1), (n + 3, n + 3), -1, -1) == (n + 2, n + 1)
     found = smallest_pair((n, n + 1), (2 * n, 2 * n), n - 5, n - 5)
     assert found is not None
     assert found[0] * n - found[1] * (n + 1) == n - 5

@@ -63,7 +63,7 @@ def test_the_good_document_of_a_page_is_clean(code, tmp_path):
 @pytest.mark.parametrize("release", versions())
 def test_every_rule_works_in_every_release(code, release, tmp_path):
     for text in documents(code):
-        linted(text, tmp_path, engine=release)
+        assert linted(text, tmp_path, engine=release).fault == ""
 
 
 def test_two_heads_are_ambiguous_only_since_views_are_fused(tmp_path):
@@ -94,6 +94,7 @@ def test_the_engines_faults_are_found():
     folder = ROOT / "tests/cases/findings"
     import json
 
+    seen = set()
     for name in sorted(path.name for path in folder.glob("align-*.json")):
         number = name[:8]
         expected = next((row for key, row in FAULTS.items() if key.startswith(number)), None)
@@ -102,6 +103,8 @@ def test_the_engines_faults_are_found():
         document = {**json.loads((folder / name).read_text(encoding="utf-8")), "model_runner": "v2"}
         found = {f.code for f in kvinspect.lint(document, engine=expected[0], settings=Settings()).findings}
         assert expected[1] in found, (name, found)
+        seen.add(number)
+    assert seen == {key[:8] for key in FAULTS}
 
 
 def test_rules_are_selected_by_code_name_and_beginning():

@@ -120,4 +120,6 @@ def test_who_says_that_it_attends_both_ways_and_does_not(known):
 def test_models_choose_among_backends_of_the_release(known):
     for rules in known["model_selection"].values():
         several = [rule["value"] for rule in rules["rules"]] if isinstance(rules, dict) else [rules]
-        assert {name for names in several for name in names} <= {*known["backends"]}
+        found = {name for names in several for name in names}
+        assert found
+        assert found <= {*known["backends"]}
