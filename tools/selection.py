@@ -32,6 +32,7 @@ MODEL_SELECTION = {
     "sinks": ["FLASH_ATTN_DIFFKV"],
     "gemma4": ["FLASH_ATTN", "TRITON_ATTN"],
     "minimax_m3": ["MINIMAX_M3_SPARSE"],
+    "inkling": ["FLASH_ATTN"],
 }
 """Backends that a model's own code tries, most preferred first: `_select_dsv4_backend` and `DeepseekV4Attention`,
 `MiMoV2Attention` (values of another size than keys), `StaticSinkAttention`, `Gemma4Config.verify_and_update_config`,

@@ -63,6 +63,10 @@ def _after_full(fields: Readers, i: int) -> bool:
     return _if_used(fields) is not None and i >= fields.count("max_window_layers", 0, least=0)
 
 
+def _dots1(fields: Readers, i: int) -> bool:
+    return _window(fields) is not None and i >= fields.count("max_window_layers", 0, least=0)
+
+
 def _qwen2_moe(fields: Readers, i: int) -> bool:
     used = (i + 1) % 2 and fields.flag("use_sliding_window")
     return bool(used and i < fields.count("max_window_layers", fields.layers, least=0))
@@ -159,7 +163,8 @@ COMPLETIONS: Mapping[str, Mapping[str, Rule]] = {
     "afmoe": {"layer_types": _every(4, "global_attn_every_n_layers")},
     "exaone4": {"layer_types": _pattern(_exaone4)},
     "exaone_moe": {"layer_types": _pattern(_exaone4)},
-    **dict.fromkeys(("qwen2", "qwen3", "qwen2_vl_text", "qwen2_5_vl_text", "qwen2_5_omni_text", "dots1"), _QWEN),
+    **dict.fromkeys(("qwen2", "qwen3", "qwen2_vl_text", "qwen2_5_vl_text", "qwen2_5_omni_text"), _QWEN),
+    "dots1": {"layer_types": _pattern(_dots1)},
     "qwen2_moe": {"layer_types": _pattern(_qwen2_moe), "sliding_window": lambda f: _if_used(f) or 0},
     **dict.fromkeys(("qwen3_moe", "qwen3_vl_moe_text", "qwen3_omni_moe_text"), _QWEN_MOE),
     **HYBRIDS,

@@ -192,7 +192,7 @@ def _caching(
     kind = attention_type(model, architecture, hybrid, rule)
     if architecture.runner == "pooling":
         able = kind == "decoder" and architecture.pooling_type not in ("MEAN", "CLS")
-        prefix, chunked = able, able
+        prefix, chunked = able and (rule.hybrids_cache_prefixes or not hybrid), able
     else:
         prefix = kind == "decoder" or (kind == "hybrid" and rule.hybrids_cache_prefixes)
         chunked = kind != "encoder_decoder"

@@ -64,6 +64,8 @@ class ModelRules(NamedTuple):
     """Whether a window's block is as long as the page of the other layers allows, not the shortest."""
     cohere_window_counts_itself: bool = False
     """Whether a window of Cohere's has its own token beside those that the configuration counts."""
+    transformers_attend: bool = False
+    """Whether every layer of transformers' modules has to attend; else other kinds count as attention."""
     colqwen_declares: bool = True
     """Whether ColQwen 3.5 says which way it attends; else it attends both ways, but for a nested language model."""
     text_alone_is_causal: bool = True

@@ -22,6 +22,7 @@ RELEASE = _BEFORE.but(
         drafts_with_a_backend=("dflash", "dspark", "eagle", "eagle3", "mtp"),
         yarn_scales=False,
         window_fills_the_page=True,
+        transformers_attend=True,
         deepseek_v4_is_fp8=True,
     ),
 )

@@ -283,7 +283,7 @@ class TestAlignment:
 
     def test_blocks_of_latent_hybrids_are_multiples_of_128(self):
         linear = {"kda_layers": [1, 2, 3], "num_heads": 16, "head_dim": 128, "short_conv_kernel_size": 4}
-        model = config("KimiLinearForCausalLM", "kimi_linear", linear_attn_config=linear, **LATENT)
+        model = config("KimiLinearForCausalLM", "kimi_linear", mla_use_nope=True, linear_attn_config=linear, **LATENT)
         assert asked(model).to_dict()["block_size"] % 128 == 0
         assert asked(model, engine="0.26.0").to_dict()["block_size"] % 128
         assert "model.layers.3.self_attn.attn" in layers(model, engine="0.26.0")
@@ -321,7 +321,7 @@ class TestAlignment:
     def test_flash_kda_leaves_states_that_blocks_do_not_keep_to(self, engine, capability, more, blocks):
         sizes = {"num_heads": 16, "head_dim": 128, "short_conv_kernel_size": 4, "use_full_rank_gate": True, **more}
         linear = {"kda_layers": [1, 2, 3], **sizes}
-        model = config("KimiLinearForCausalLM", "kimi_linear", linear_attn_config=linear, **LATENT)
+        model = config("KimiLinearForCausalLM", "kimi_linear", mla_use_nope=True, linear_attn_config=linear, **LATENT)
         spec = spec_of(model, "model.layers.0.self_attn", engine=engine, capability=capability)
         assert spec["num_prefill_checkpoint_blocks"] == blocks
         assert spec.get("prefill_checkpoint_alignment") == (16 if blocks and engine != "0.29.0" else None)

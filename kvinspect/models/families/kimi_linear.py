@@ -44,4 +44,6 @@ def _flash_kda(scope: Scope, head_dim: int) -> bool:
 
 def latent_layer(scope: Scope, prefix: str, number: int) -> Layer:
     """A layer of latent attention, the draft's too."""
+    if not scope.rules.kimi_latent and not scope.text.flag("mla_use_nope"):
+        scope.text.refuse("mla_use_nope", "the engine's latent attention of Kimi takes no rotary position embedding")
     return next(latent(scope, prefix, number, scope.rules.kimi_latent))

@@ -23,6 +23,9 @@ ENCODERS = frozenset({
 })  # fmt: skip
 """Model types that attend bidirectionally unless their configuration makes them decoders."""
 
+STATES = ("linear_attention", "mamba", "conv", "recurrent")
+"""Kinds of layers that keep states, which vLLM has no way to handle in transformers' modules."""
+
 MODULES = {
     "gpt2": "model.h.{}.attn.attn",
     "gpt_bigcode": "model.h.{}.attn.attn",
@@ -50,6 +53,8 @@ def layers(scope: Scope) -> Iterator[Layer]:
     kinds = scope.config.words("layer_types")
     encodes = text is scope.config and text.model_type in ENCODERS and not text.flag("is_decoder")
     name = _name(scope)
+    if scope.rules.transformers_attend and (other := next((kind for kind in kinds if kind in STATES), None)):
+        scope.config.refuse("layer_types", f"the engine runs no layers of the kind {other} with transformers' modules")
     for i in range(text.layers):
         sliding = i < len(kinds) and kinds[i] == "sliding_attention"
         yield Attention(

@@ -18,9 +18,7 @@ ARCHITECTURES = (
     "FlintForCausalLM", "CohereCompassForConditionalGeneration", "MuseSparkForConditionalGeneration",
 )  # fmt: skip
 
-_STACKS = dict.fromkeys(
-    ("CohereCompassForConditionalGeneration", "MuseSparkForConditionalGeneration"), "language_model.model.layers"
-)
+_STACKS = {"CohereCompassForConditionalGeneration": "language_model.model.layers"}
 
 
 def layers(scope: Scope) -> Iterator[Layer]:
