@@ -19,7 +19,8 @@ it touches them and is **not modelled**. What is not modelled is said in the ver
 
 Variables are given with `--env NAME=VALUE` or before a pasted command; those of kvinspect's own process are not read.
 
-This page is written by `tools/duties.py` from `kvinspect/releases/data/duties.json`.
+Names that the newest release no longer has are listed with the releases that have them. This page is written by
+`tools/duties.py` from `kvinspect/releases/data/duties.json`.
 """
 
 ROOMS = {duties.FLAGS: "Flags", duties.VARIABLES: "Variables", duties.KEYS: "Keys of JSON flags"}
@@ -27,19 +28,33 @@ ROOMS = {duties.FLAGS: "Flags", duties.VARIABLES: "Variables", duties.KEYS: "Key
 
 def page():
     """The page, with a table of what is not modelled and the two lists for each room."""
-    newest = duties.read(catalogue.versions()[-1])
-    return "\n".join([HEAD, *(line for room, title in ROOMS.items() for line in section(title, room, newest[room]))])
+    return "\n".join([HEAD, *(line for room, title in ROOMS.items() for line in section(title, room, every(room)))])
+
+
+def every(room):
+    """The names of all releases, with those that the newest lacks under the releases that have them."""
+    found, newest = {}, catalogue.versions()[-1]
+    having = {name: [v for v in catalogue.versions() if name in duties.names(v)[room]] for name in all_names(room)}
+    for name, versions in having.items():
+        first, last = (version.rpartition(".")[0] for version in (versions[0], versions[-1]))
+        until = "" if versions[-1] == newest else f" ({first if first == last else f'{first} to {last}'})"
+        found[name] = (duties.read(versions[-1])[room][name], until)
+    return found
+
+
+def all_names(room):
+    return set().union(*(duties.names(version)[room] for version in catalogue.versions()))
 
 
 def section(title, room, rows):
     yield f"## {title}\n"
     dash = "--" if room != duties.VARIABLES else ""
     yield "| not modelled | what is not counted | when |\n|---|---|---|"
-    for name, duty in sorted(rows.items()):
+    for name, (duty, until) in sorted(rows.items()):
         if duty.kind == duties.NOT_MODELLED:
-            yield f"| `{dash}{name}` | {duty.says} | {when(duty)} |"
+            yield f"| `{dash}{name}`{until} | {duty.says} | {when(duty)} |"
     for kind, words in ((duties.MODELLED, "Modelled"), (duties.ACCEPTED, "Let pass")):
-        named = [f"`{dash}{name}`" for name, duty in sorted(rows.items()) if duty.kind == kind]
+        named = [f"`{dash}{name}`{until}" for name, (duty, until) in sorted(rows.items()) if duty.kind == kind]
         if named:
             yield f"\n{words}: {', '.join(named)}."
     yield ""

@@ -63,6 +63,14 @@ def test_the_page_is_the_table(tmp_path):
     assert page.read_text(encoding="utf-8") == pathlib.Path(ROOT, "docs", "flags.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize("version", catalogue.versions())
+@pytest.mark.parametrize("room", ROOMS)
+def test_the_page_has_each_name_of_each_release(version, room):
+    page = pathlib.Path(ROOT, "docs", "flags.md").read_text(encoding="utf-8")
+    dash = "" if room == duties.VARIABLES else "--"
+    assert [name for name in duties.names(version)[room] if f"`{dash}{name}`" not in page] == []
+
+
 def test_a_value_that_changes_nothing_is_not_left_out():
     row = duties.Duty(duties.NOT_MODELLED, "x", unless=("auto", 0))
     assert [row.touches(value) for value in ("AUTO", "0", 0, None, False, "", 1, "8GiB")] == [False] * 6 + [True] * 2
