@@ -57,6 +57,39 @@ ENGINES = ("0.25", "0.27", "0.28", "0.29", "0.30", "0.33")
 REFERENCES = [("cg-support",), ("cg-support", "--matrix"), ("rule",), ("doctor",), ("schema",)]
 
 
+GPUS = [
+    "H100", "2xH100", "L4,H100", "8×mi300x", "0xH100", "-1xH100", "999999xH100", "9999999xH100", "xH100", "H100x", "H100:2", "H100 x2", "NVIDIA H100 80GB HBM3",
+    "A100-40GB", "A100-9999GB", "A100-", ",", ",,L4,", "", " ", "local", "gaudi3", "H100;id", "$(id)", "`id`", "../../etc/passwd", "/dev/zero", "\u202eH100",
+    "é", "\x1b[31m", "::error::x", "##vso[x]", "H" * 5_000, "1x" * 2_000, ",".join(["L4"] * 3), "L4," * 200 + "x", "²xH100", "1e3xH100", "x", "×", "*",
+]  # fmt: skip
+STARTS = [
+    "vllm serve", "python -m vllm.entrypoints.openai.api_server --model", "docker run --gpus all vllm/vllm-openai:v0.28.0 --model", "VLLM_X=1 vllm serve",
+    "docker run --gpus 99999999999999999999 vllm/vllm-openai:v999 --model", "sudo -u x env A=$(id) nohup vllm serve", "bash -c 'vllm serve", "cat <<EOF | vllm serve",
+    "vllm serve \\\n", "`id` vllm serve", "$(vllm serve", "podman run", "vllm", "torchrun vllm serve", "CUDA_VISIBLE_DEVICES=0,,x vllm serve", "# c\nvllm serve",
+]  # fmt: skip
+ENDS = [
+    "",
+    "",
+    "",
+    " | tee x",
+    " > log",
+    " && rm -rf /",
+    " &",
+    " \\",
+    " '",
+    ' "',
+    " #c",
+    "\n--x 1",
+    "\u00a0--x",
+    " $(id)",
+    " `id`",
+    " $X",
+    "; vllm serve m",
+]
+REQUESTS = ["--requests", "--prompt", "--output", "--shared-prefix"]
+"""What a person asks of GPUs by name: the words of `--gpu`, what a pasted command begins and ends with, requests."""
+
+
 def seeds(root):
     """The names of all flags of every release, and the models' folders."""
     names = sorted({name for version in versions() for name in flags.read(version).by_name})
@@ -69,11 +102,23 @@ def line(number, good, chance):
     if chance.random() < 0.15:
         words = [*chance.choice(REFERENCES), *_words(names, chance)]
         return {}, tuple(words)
+    if chance.random() < 0.3:
+        return {}, tuple(_of_gpus(names, models, chance))
     words = ["plan", chance.choice(models), "--engine", chance.choice(ENGINES)]
     words += (
         [] if chance.random() < 0.1 else ["--available-kv-cache-memory", chance.choice(("40GiB", "1MiB", "12.5GB"))]
     )
     return {}, tuple(words + _words(names, chance))
+
+
+def _of_gpus(names, models, chance):
+    """`plan` or `fit` on GPUs by name, of a model or of a command that was pasted."""
+    flags = _words(names, chance) if chance.random() < 0.5 else []
+    model = chance.choice(models)
+    if chance.random() < 0.5:
+        flags, model = [], f"{chance.choice(STARTS)} {model} {' '.join(flags)[:20_000]}{chance.choice(ENDS)}"
+    asked = [word for name in REQUESTS if chance.random() < 0.3 for word in (name, chance.choice(NUMBERS))]
+    return [chance.choice(("plan", "fit")), model.replace("\0", ""), *flags, "--gpu", chance.choice(GPUS), *asked]
 
 
 def _words(names, chance):
