@@ -152,9 +152,9 @@ def _drawn(
 
         return svg(drawing, answer.setting.source)
     from kvinspect.report.map.html import html
-    from kvinspect.report.map.page import reason
+    from kvinspect.report.map.page import reason, verdict
 
-    return html(drawing, answer.setting.source, reason(tensor))
+    return html(drawing, answer.setting.source, verdict(tensor), reason(tensor))
 
 
 def _text(

@@ -26,7 +26,7 @@ EXAMPLES = """\b
 Examples:
   kvinspect plan examples/models/qwen3-8b --available-kv-cache-memory 12.57GiB
   kvinspect plan examples/models/qwen3-8b -tp 4 --kv-cache-dtype fp8 --kv-cache-memory-bytes 20G -o plan.yaml
-  kvinspect plan examples/models/qwen3-8b --gpu 2xH100 --weights 16.4GB
+  kvinspect plan examples/models/qwen3-8b --gpu 2xH100 --weights 16.4GB -o report.html
   kvinspect plan examples/models/qwen3-8b --gpu-memory 80GiB --weights 16.4GB --sweep max_model_len=8k..128k
 
 Every flag of `vllm serve` is taken, --config FILE too; flags win over the file.
@@ -178,11 +178,12 @@ def _planned(call: ModelCall, show: Show, shape: RequestShape | None) -> int:
     from kvinspect.question.model import spoken
 
     with call.places(), spoken(call.model):
-        found = call.question().plan
+        asked = call.question()
+        found = asked.plan
     found = found._replace(source=call.command.found.source)
     found = found if shape is None else found.with_requests(shape)
     found = _with_changes(found, call, shape)
-    print_plan(found.plan, found, show)
+    print_plan(found.plan, found, show, asked.cache if found.plan.starts else None)
     fits = found.load is None or found.load.verdict != "does not fit"
     return show.code(found.clean and fits, found.plan.not_modelled)
 

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from kvinspect.planning.plan_answer import NotModelled, PlanAnswer
     from kvinspect.planning.sweep import SweepAnswer
     from kvinspect.question.model import ModelPlan
+    from kvinspect.question.question import Question
+    from kvinspect.report.page_parts import Page
+    from kvinspect.report.plan import View
+    from kvinspect.report.plan_html import Section
 
 
 class Kind(str, Enum):
@@ -66,25 +70,65 @@ class Show(NamedTuple):
         return INPUT if self.strict and not_modelled else CLEAN
 
 
-def print_plan(answer: PlanAnswer, model: ModelPlan | None, show: Show) -> None:
+def print_plan(answer: PlanAnswer, model: ModelPlan | None, show: Show, cache: Question | None = None) -> None:
     """The answer in the format that was asked for; a refused plan makes no document."""
     from kvinspect.report import plan as report
-    from kvinspect.report.would_fit import would_fit
 
     if show.kind is Kind.document:
         _print_document(answer, show)
         return
-    if show.kind in (Kind.svg, Kind.html):
+    if show.kind is Kind.html:
+        _print_html(answer, model, cache, show)
+        return
+    if show.kind is Kind.svg:
         raise bad_call("a picture needs something to vary", None, "--sweep max_num_seqs=64,128,256")
     if show.output or not show.quiet:
-        origin = model.origin if model else None
-        load = model.load if model else None
-        more = would_fit(model.would_fit or (), load is not None, sys.argv[1:]) if model else ()
         view = report.View(show.all_layers, show.explain)
-        at_most = model.ends[1] if model and model.ends else None
-        what = "refused" if answer.refusal else counted(answer.num_blocks or 0, "block", ",")
-        shown = Report([model or answer], lambda _: report.page(answer, view, origin, load, more, at_most), what=what)
+        shown = Report([model or answer], lambda _: _page(answer, model, view), what=_what(answer))
         shown.emit(Format(show.kind.value), show.output, show.color)
+
+
+def _what(answer: PlanAnswer) -> str:
+    """What is said to be in a file."""
+    return "refused" if answer.refusal else counted(answer.num_blocks or 0, "block", ",")
+
+
+def _page(answer: PlanAnswer, model: ModelPlan | None, view: View) -> Page:
+    """The page of a plan, with what is known of its model."""
+    from kvinspect.report import plan as report
+    from kvinspect.report.would_fit import would_fit
+
+    if model is None:
+        return report.page(answer, view)
+    more = would_fit(model.would_fit or (), model.load is not None, sys.argv[1:])
+    return report.page(answer, view, model.origin, model.load, more, model.ends[1] if model.ends else None)
+
+
+def _print_html(answer: PlanAnswer, model: ModelPlan | None, cache: Question | None, show: Show) -> None:
+    """One page with everything: the plan and its reasons, and of a cache that starts its CUDA graphs and a picture."""
+    from kvinspect.report.fold import title_of
+    from kvinspect.report.plan import View
+    from kvinspect.report.plan_html import plan_html
+
+    plan = _page(answer, model, View(show.all_layers, explain=True))
+    sections = _sections(cache) if cache is not None and answer.starts and answer.groups else []
+    found = model.memory.sum if model else None
+    text = plan_html(f"{title_of(answer.setting.source)}: plan", plan, found, sections)
+    write_drawing(text, show.output, _what(answer))
+
+
+def _sections(cache: Question) -> list[Section]:
+    """CUDA graphs, and the first allocation as a picture."""
+    from kvinspect.report import cg_support
+    from kvinspect.report.html import Drawing
+    from kvinspect.report.map.scene import matching, scene
+    from kvinspect.report.map.svg import svg
+
+    graphs = cg_support.page(cache.cg_support, cg_support.View(explain=True))
+    aligned = cache.align
+    drawn = [tensor for tensor in aligned.tensors[:1] if matching(aligned, tensor, None)]
+    pictures = [svg(scene(aligned, tensor), aligned.setting.source) for tensor in drawn]
+    return [("CUDA graphs", graphs), *(("Blocks of an allocation", Drawing(one)) for one in pictures)]
 
 
 def _print_document(answer: PlanAnswer, show: Show) -> None:
@@ -153,6 +197,8 @@ def _drawn(answer: SweepAnswer, kind: Kind) -> str:
     drawing = svg(chart(answer), title)
     if kind is Kind.svg:
         return drawing
-    from kvinspect.report.html import html
+    from kvinspect.report.html import Drawing, html
+    from kvinspect.report.sweep.page import page
 
-    return html(title, [f"Memory for the cache of a worker: {answer.memory}."], drawing)
+    verdict, subject, *rest = page(answer).blocks
+    return html(title, (verdict, subject, Drawing(drawing), *rest))

@@ -62,7 +62,7 @@ def test_exit_codes(run, tmp_path):
 def test_a_folder_is_every_document_with_requests(run):
     done = run("mm-prefix", "configs/", "--format", "json")
     assert len(json.loads(done.stdout)["answers"]) == 1
-    assert "skipped, without multimodal" in done.stderr
+    assert "(no multimodal)" in done.stderr
 
 
 @pytest.mark.parametrize("width", [80, 100])

@@ -10,6 +10,7 @@ from conftest import ROOT
 from kvinspect.report import terminal
 from kvinspect.report.map import html, page, svg
 from kvinspect.report.map.scene import matching, scene
+from kvinspect.report.page_parts import spans
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -87,7 +88,8 @@ def test_svg_is_well_formed_and_every_cell_can_be_reached_and_read(drawn):
 
 
 def test_html_needs_nothing_else_and_foreign_text_stays_text(drawn):
-    text = html.html(drawn, "<script>alert(1)</script>", "why <b>")
+    text = html.html(drawn, "<script>alert(1)</script>", spans("why <i>"), "why <b>")
+    assert "why <i>" not in text
     assert "<script>alert" not in text
     assert "why <b>" not in text
     assert "http" not in text.replace("http://www.w3.org/2000/svg", "")

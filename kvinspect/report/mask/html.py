@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from kvinspect.mm_prefix.mm_prefix_answer import MMPrefixAnswer
 from kvinspect.report import html as page
+from kvinspect.report.mask.page import page as blocks_of
 from kvinspect.report.mask.svg import svg
+from kvinspect.report.page_parts import Paragraph, Picture, spans
 
-KEY = (
-    "Each row is a token that asks, each column a token that may be seen. Point at a span, or step through them with "
-    "Tab and the arrow keys."
-)
+KEY = "Each row is a query token, each column a key token."
 
 
 def html(answer: MMPrefixAnswer) -> str:
-    """The masks as a page, with what is odd about the features."""
+    """The masks as a page: the verdict, the spans of each request, the drawing, and what is odd about the features."""
     title = f"{answer.setting.source.rsplit('/', 1)[-1]}: attention mask"
-    findings = tuple(f"{found.where}: {found.text}" for found in answer.findings)
-    return page.html(title, (KEY, *findings), svg(answer))
+    verdict, subject, *rest = (block for block in blocks_of(answer).blocks if not isinstance(block, Picture))
+    drawing = page.Drawing(svg(answer))
+    return page.html(title, (verdict, subject, drawing, Paragraph(spans(KEY)), *rest))
