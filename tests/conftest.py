@@ -144,7 +144,7 @@ def options_of(command):
 
     from typer.models import OptionInfo
 
-    from kvinspect.cli.main import COMMANDS
+    from kvinspect.cli.command_list import COMMANDS
 
     function = getattr(import_module(f"kvinspect.cli.{command.replace('-', '_')}"), COMMANDS[command][0])
     for name, hint in get_type_hints(function, include_extras=True).items():

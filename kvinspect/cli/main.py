@@ -14,6 +14,7 @@ from typing import Annotated, Any
 import typer
 
 from kvinspect.cli.command import Command, Group
+from kvinspect.cli.command_list import COMMANDS
 from kvinspect.cli.exits import (
     CLEAN,
     DEVICE,
@@ -31,24 +32,6 @@ from kvinspect.cli.serve_words import WithServeWords, WithTwoSides
 from kvinspect.output import inputs, waiting
 from kvinspect.output.streams import NobodyReads, guarded
 from kvinspect.version import __version__
-
-COMMANDS = {
-    "align": ("align", "How vLLM lays out and shares a KV cache, and if that is sound."),
-    "cg-support": ("cg_support", "Which CUDA graph mode results, and which backend limits it."),
-    "mm-prefix": ("mm_prefix", "Which image and video tokens attend bidirectionally."),
-    "plan": ("plan", "Whether a model fits, and how many requests its cache holds."),
-    "fit": ("fit", "The smallest number of each GPU that holds a model."),
-    "diff": ("diff", "Compare two KV caches; can one read the other's blocks?"),
-    "lint": ("lint", "Check documents, config.json and `vllm serve` files in CI, or a command."),
-    "rule": ("rule", "The documentation of a lint rule, or the list of all."),
-    "map": ("draw", "Draw which bytes of an allocation each layer's blocks take."),
-    "capture": ("capture", "How to write the KV cache of a running vLLM as a document."),
-    "gpus": ("gpus", "GPUs that --gpu knows by name."),
-    "models": ("models", "Models that need no network."),
-    "doctor": ("doctor", "A block to paste into a bug report."),
-    "schema": ("schema", "The JSON Schema of an inspection document, for editors."),
-}
-"""The function and the summary of each command, in the order of the help; its module is called as the command is."""
 
 FIRST_PAGE = f"""kvinspect {__version__}: how vLLM lays out, shares and sizes a KV cache, without a GPU.
 

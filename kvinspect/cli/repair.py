@@ -6,6 +6,7 @@ import re
 import shlex
 from collections.abc import Sequence
 
+from kvinspect.cli.command_list import COMMANDS
 from kvinspect.output.safe import safe
 
 MAX_SHOWN = 400
@@ -65,8 +66,6 @@ def _replaced(words: Sequence[str], message: str, near: str, flags: Sequence[str
 
 def _commands(words: Sequence[str]) -> Sequence[str]:
     """The commands of the program, where the first word is none of them."""
-    from kvinspect.cli.main import COMMANDS
-
     return () if words[0] in COMMANDS else tuple(COMMANDS)
 
 

@@ -8,7 +8,8 @@ import typer
 
 from conftest import ROOT, options_of
 from kvinspect.cli.command import UNTAKEN, Command, _taken
-from kvinspect.cli.main import COMMANDS, program
+from kvinspect.cli.command_list import COMMANDS
+from kvinspect.cli.main import program
 from kvinspect.cli.output import Format
 
 CALLS = [

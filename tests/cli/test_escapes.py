@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conftest import ROOT, document, options_of
-from kvinspect.cli.main import COMMANDS
+from kvinspect.cli.command_list import COMMANDS
 from kvinspect.output.safe import Syntax, holds_command, without_commands
 from kvinspect.report.data import as_json, as_yaml
 

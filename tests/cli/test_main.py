@@ -5,7 +5,8 @@ import re
 import pytest
 import typer
 
-from kvinspect.cli.main import COMMANDS, program
+from kvinspect.cli.command_list import COMMANDS
+from kvinspect.cli.main import program
 
 
 def test_without_words_a_short_page_says_what_can_be_asked(run):

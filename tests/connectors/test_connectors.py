@@ -168,7 +168,7 @@ def test_a_hybrid_says_in_which_steps_it_finds_prefixes():
 def test_more_sequences_than_blocks_of_states_stop_the_engine():
     refusal = plan(HYBRID, 2, "0.27", max_model_len=8192, max_num_seqs=1024).plan.refusal
     assert (refusal.type, refusal.stage) == ("ValueError", "graphs")
-    assert "lower max_num_seqs to 334" in refusal.text
+    assert "--max-num-seqs 334" in refusal.text
     assert plan(HYBRID, 2, "0.27", max_model_len=8192, max_num_seqs=334).clean
     assert plan(HYBRID, 2, "0.27", max_model_len=8192, max_num_seqs=1024, enforce_eager=True).clean
 
