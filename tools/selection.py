@@ -36,7 +36,7 @@ MODEL_SELECTION = {
 }
 """Backends that a model's own code tries, most preferred first: `_select_dsv4_backend` and `DeepseekV4Attention`,
 `MiMoV2Attention` (values of another size than keys), `StaticSinkAttention`, `Gemma4Config.verify_and_update_config`,
-`MiniMaxM3SparseAttention`."""
+`MiniMaxM3SparseAttention`, `InklingAttention`."""
 
 
 def selection():

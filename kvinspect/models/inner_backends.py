@@ -45,9 +45,10 @@ INNER: Mapping[str, Mapping[str, Any]] = {
         "preferred_block_size": 256,
     },
     "MINIMAX_M3_SPARSE_INDEXER": _entry("MiniMaxM3IndexerBackend", "models.minimax_m3.common.indexer", [128]),
-    "INKLING_SCONV_SWA": _entry("InklingSconvBackend", "models.inkling.nvidia.sconv_swa_attn", ["1n"]),
-    "STEP5_CSA_SUMMARY": _entry("Step5SparseSummaryBackend", "models.step5.nvidia.sparse_summary_cache", ["1n"]),
-    "STEP5_CSA_TAIL_RING": _entry("Step5CSATailRingBackend", "models.step5.nvidia.csa_tail_ring", ["1n"]),
+    "INKLING_SCONV_SWA": {
+        **_entry("InklingSconvBackend", "models.inkling.nvidia.sconv_swa_attn", ["1n"]),
+        "indexes_kv_by_block_stride": {"NHD": True, "HND": True},
+    },
     "CompressorBackend": _entry("CompressorBackend", "models.deepseek_v4.compressor", ["1n"]),
 }
 """Name → entry, as a catalogue has them."""
