@@ -3,13 +3,14 @@
     python tools/inputs.py OUT_DIR
 
 Asked of the vLLM that this Python imports, as on a machine with a CUDA device: the environment variables that it knows,
-and the keys of those flags whose value is a JSON object that decides about the cache.
+the keys of those flags whose value is a JSON object that decides about the cache, and the words that some of them take.
 """
 
 import dataclasses
 import json
 import pathlib
 import sys
+import typing
 
 import pretend
 
@@ -35,6 +36,30 @@ def keys():
     return found
 
 
+def words():
+    """`flag.key` → the words that a key of `--speculative-config` takes, where it takes no others."""
+    from vllm.config import SpeculativeConfig
+
+    hints = typing.get_type_hints(SpeculativeConfig, vars(sys.modules[SpeculativeConfig.__module__]))
+    found = {}
+    for field in dataclasses.fields(SpeculativeConfig):
+        taken = list(literals(hints[field.name]))
+        if field.init and taken and all(isinstance(word, str) for word in taken):
+            found[f"speculative-config.{field.name}"] = taken
+    return found
+
+
+def literals(hint):
+    """The words of a type that takes nothing else but None."""
+    if typing.get_origin(hint) is typing.Literal:
+        for word in typing.get_args(hint):
+            yield from literals(word) if typing.get_origin(word) else [word]
+    elif typing.get_args(hint):
+        for inner in typing.get_args(hint):
+            if inner is not type(None):
+                yield from literals(inner) if typing.get_origin(inner) else [None]
+
+
 def main(out_dir):
     pretend.be("cuda", "9.0")
     from vllm import envs
@@ -44,6 +69,8 @@ def main(out_dir):
     lines.append(",\n".join(f"  {json.dumps(name)}" for name in sorted(envs.environment_variables)))
     lines.append(' ],\n "keys": {')
     lines.append(",\n".join(f"  {json.dumps(flag)}: {json.dumps(names)}" for flag, names in sorted(keys().items())))
+    lines.append(' },\n "words": {')
+    lines.append(",\n".join(f"  {json.dumps(key)}: {json.dumps(taken)}" for key, taken in sorted(words().items())))
     out = pathlib.Path(out_dir, release, "inputs.json")
     out.write_text("\n".join(lines) + "\n }\n}\n", encoding="utf-8")
     print(out, len(envs.environment_variables))

@@ -217,6 +217,7 @@ class DraftEntry(Entry):
     layer_types: Annotated[list[Word], Rule("as in its config.json, for instance sliding_attention")] = field(
         default_factory=list
     )
+    num_nextn_predict_layers: Positive = 1
 
 
 @dataclass(slots=True, kw_only=True, eq=False, repr=False)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, fields
 from functools import cache
 from typing import Any
 
+from kvinspect.document.frozen import frozen
 from kvinspect.document.limits import MAX_INT, MAX_RANKS, MAX_STAGES
 from kvinspect.document.numbers import human_number
 from kvinspect.document.problem import DocumentError, Problem, nearest, shown
@@ -64,7 +65,15 @@ class EngineArguments:
     data_parallel_size: int = 1
     performance_mode: str | None = None
     kv_connector: str | None = None
+    drafting: tuple[tuple[str, Any], ...] = ()
+    """Every key of `speculative_config` that is given, with its value."""
     env: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def drafts_by(self) -> Mapping[str, Any]:
+        """What is given of a draft, by the keys of `speculative_config`."""
+        single = {key: getattr(self, name) for key, name in DRAFTING.items()}
+        return {key: value for key, value in single.items() if value} | dict(self.drafting)
 
     def variable(self, name: str) -> str | None:
         """The value of an environment variable, None where it is not set."""
@@ -96,8 +105,8 @@ DRAFTING = {
 }
 """Key of `speculative_config` → argument."""
 
-SETTLED = ("kv_connector", "env")
-"""What no argument says by itself: the connector, and the environment."""
+SETTLED = ("kv_connector", "drafting", "env")
+"""What no argument says by itself: the connector, the draft's configuration as a whole, and the environment."""
 
 
 _DEFAULTS = {field.name: field.default for field in fields(EngineArguments) if field.name not in SETTLED}
@@ -167,7 +176,12 @@ def engine_arguments(given: Mapping[str, Any] | EngineArguments | None) -> Engin
             problems.append(problem._replace(source=SOURCE))
     if problems:
         raise DocumentError(problems)
-    return EngineArguments(**found)
+    return EngineArguments(**found, drafting=_drafting(written))
+
+
+def _drafting(written: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
+    given = nested.speculative(written) or {}
+    return tuple(sorted((key, frozen(value)) for key, value in given.items() if value is not None))
 
 
 def argument(given: Mapping[str, Any], name: str) -> Any:

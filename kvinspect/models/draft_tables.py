@@ -59,3 +59,23 @@ SPECULATORS: Mapping[str, Mapping[str, str]] = {
     "dspark": {"": "Qwen3DSparkModel"},
 }
 """`speculators_model_type` → model type of its layers, "" for any → architecture."""
+
+STEPS: Mapping[str, tuple[tuple[str, ...], int | None]] = {
+    **dict.fromkeys(("Qwen3_5MTP", "Qwen3_5MoeMTP", "InternS2MobiusMTP"), (("mtp_num_hidden_layers",), None)),
+    "Qwen4ExpMTP": (("mtp_num_hidden_layers", "num_nextn_predict_layers"), None),
+    "MiniMaxM3MTP": (("num_mtp_modules",), 1),
+    **dict.fromkeys(
+        ("LongCatFlashMTPModel", "NemotronHMTPModel", "Step3p5MTP", "Step5MTP", "Dots3NoteMTPModel"),
+        (("num_nextn_predict_layers",), 1),
+    ),
+    **dict.fromkeys(("KimiK3MTPModel", "Glm5NextMTPModel"), (("num_nextn_predict_layers",), None)),
+    **dict.fromkeys(("MiMoV2MTPModel", "MiMoV2OmniMTPModel", "Gemma4MTPModel", "ParseAuxMTPModel"), ((), 1)),
+}  # fmt: skip
+"""Architecture of a draft that comes with its target → (keys, in the whole or the language model's part, of how many
+tokens it makes at a time, what holds without them); else `num_nextn_predict_layers` of the whole."""
+
+PROMOTED = ("Step3p5MTP", "Step5MTP", "NemotronHMTPModel", "BailingMoeV3MTPModel", "MiniMaxM3MTP")
+"""Drafts whose configuration is the language model's part of their target's."""
+
+ONE_MODULE = ("MiMoV2MTPModel", "MiMoV2OmniMTPModel", "ParseAuxMTPModel")
+"""Drafts of which the engine runs one module, whatever their configuration says."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from kvinspect.backends import model_runner
@@ -10,12 +11,17 @@ from kvinspect.document.problem import DocumentError
 from kvinspect.models.config import Model
 from kvinspect.models.draft_tables import WITHOUT_LAYERS
 from kvinspect.models.fields import Fields
-from kvinspect.models.resolve import refusal, resolve_cache_dtype
+from kvinspect.models.resolve import resolve_cache_dtype
 from kvinspect.models.scope import Scope
 from kvinspect.models.setting import ModelSetting
+from kvinspect.models.speculation import Asked
 
 EXPERTS = ("num_experts", "moe_num_experts", "n_routed_experts", "num_local_experts")
 """Where a configuration says how many experts there are (`get_num_experts`)."""
+
+
+OF_THE_RUNNER = ("use_heterogeneous_vocab", "enable_adaptive_verification")
+"""Keys on which the choice of a model runner hangs."""
 
 
 class Drafting(NamedTuple):
@@ -25,6 +31,15 @@ class Drafting(NamedTuple):
     said: dict[str, Any]
     """Entries of a document on which the choice of a model runner hangs, and the planner's lookahead."""
     runner: str
+    varies: bool = False
+    """Whether the tokens at a time depend on the batch (`num_speculative_tokens_per_batch_size`)."""
+
+    @property
+    def left_out(self) -> str:
+        """What of the draft's CUDA graphs is left out, in words: under runner V2 each length of a draft has its own."""
+        return (
+            "the CUDA graphs of drafts whose length depends on the batch" if self.varies and self.runner == "v2" else ""
+        )
 
     @property
     def has_layers(self) -> bool:
@@ -36,12 +51,9 @@ Read = tuple[Fields, list[str]]
 """The layers' configuration of a draft that is here, and its architectures."""
 
 
-def drafting(scope: Scope, method: str, draft: Read | None) -> Drafting | None:
-    """How the engine drafts, None where it does not."""
-    setting, arguments = scope.setting, scope.setting.arguments
-    if not method:
-        return None
-    _check_ranks(setting, method)
+def drafting(scope: Scope, asked: Asked, draft: Read | None) -> Drafting:
+    """How the engine drafts."""
+    setting, arguments, method = scope.setting, scope.setting.arguments, asked.method
     text, names = draft or (None, [])
     at_once = method in ("dflash", "dspark") or names[:1] in (["PeagleLlamaForCausalLM"], ["PeagleQwen3ForCausalLM"])
     speculative = {
@@ -51,29 +63,49 @@ def drafting(scope: Scope, method: str, draft: Read | None) -> Drafting | None:
         "draft_model_config": {
             "architectures": names,
             "layer_types": list((text.layer_types() if text else None) or ()),
+            "num_nextn_predict_layers": asked.modules,
         },
+        **{key: True for key in OF_THE_RUNNER if asked.keys.get(key)},
     }
-    said = {
+    said = {**_deployed(scope), "speculative_config": speculative}
+    runner = runner_of(scope, said)
+    return Drafting(method, said, runner, _varies(setting, method, runner))
+
+
+BY_BATCH = ("ngram", "eagle", "eagle3", "mtp", "draft_model", "dflash")
+"""Ways to draft whose length runner V1 lets depend on the batch."""
+
+
+def _varies(setting: ModelSetting, method: str, runner: str) -> bool:
+    """Whether the length of drafts depends on the batch, where it is asked for."""
+    rules, asked = setting.rules, setting.arguments.drafts_by.get("num_speculative_tokens_per_batch_size") is not None
+    alone = setting.arguments.data_parallel_size == 1 or not rules.lengths_need_one_rank
+    return asked and alone and (runner == "v2" or not rules.lengths_by_runner or method in BY_BATCH)
+
+
+def _deployed(scope: Scope) -> dict[str, Any]:
+    """What a document says of a model on which the choice of a runner hangs."""
+    setting, arguments = scope.setting, scope.setting.arguments
+    return {
         "model_config": {
             "architectures": [setting.architecture.name],
             "is_hybrid": setting.is_hybrid,
             "is_moe": has_experts(scope.text),
         },
-        "speculative_config": speculative,
         "parallel_config": {
             "tensor_parallel_size": arguments.tensor_parallel_size,
             "pipeline_parallel_size": arguments.pipeline_parallel_size,
         },
     }
-    return Drafting(method, said, _runner(setting, said))
 
 
-def _runner(setting: ModelSetting, said: dict[str, Any]) -> str:
-    """The model runner that loads the draft."""
+def runner_of(scope: Scope, said: Mapping[str, Any] | None = None) -> str:
+    """The model runner of a model, under what a document says of it and its draft."""
+    setting = scope.setting
     forced = setting.arguments.forced_runner
     if forced:
         return forced
-    document = load({"platform": setting.platform, **said}, "the draft")
+    document = load({"platform": setting.platform, **(said or _deployed(scope))}, "the draft")
     return model_runner.choose(document, setting.release.version).runner
 
 
@@ -83,14 +115,6 @@ def has_experts(text: Fields) -> bool:
         return bool(text.first_count(*EXPERTS, least=0))
     except DocumentError:
         return True  # a list of counts, one a layer
-
-
-def _check_ranks(setting: ModelSetting, method: str) -> None:
-    """A draft is cut as its target, or not at all; one that is a model of its own as its target (V1 alone asks)."""
-    ranks, own = setting.ranks, setting.arguments.draft_tensor_parallel_size
-    if own is not None and own not in (1, ranks):
-        text = f"draft_tensor_parallel_size is 1 or {ranks}, the target's tensor_parallel_size, not {own}"
-        raise refusal("draft_tensor_parallel_size", text)
 
 
 def draft_setting(setting: ModelSetting, model: Model, draft: Read | None, found: Drafting) -> ModelSetting:

@@ -67,6 +67,12 @@ def located(name: str, folder: pathlib.Path | None = None, named_by: str = "") -
     return _fetched(name, hint)
 
 
+def here(name: str) -> Located | None:
+    """What `located` finds without network; a name that is no hub id is a path alone. Raises NotFound."""
+    found = _on_this_machine(name, None)
+    return found or (_bundled(name) if _HUB_ID.fullmatch(name) else None)
+
+
 def _on_this_machine(name: str, folder: pathlib.Path | None) -> Located | None:
     for path in (pathlib.Path(name), *([folder / name] if folder else [])):
         if is_folder(path):

@@ -7,7 +7,9 @@ from functools import cache
 from typing import Any
 
 from kvinspect.document.problem import DocumentError, Path, Problem, nearest
+from kvinspect.models import nested
 from kvinspect.models.given import SOURCE
+from kvinspect.models.speculative_keys import wrong_values
 from kvinspect.releases.data.catalogue import read_file, versions
 
 SPECULATIVE, TRANSFER = "speculative-config", "kv-transfer-config"
@@ -19,11 +21,22 @@ CHILDREN = ("kv_connector_extra_config", "connectors")
 def check_keys(written: Mapping[str, Any], version: str, dashes: bool) -> None:
     """Nothing where the release has all keys of the flags that are given; `dashes` where a draft's may have them.
 
-    Raises DocumentError with a problem for each key that it lacks.
+    Raises DocumentError with a problem for each key that it lacks, and each value of a draft that it refuses.
     """
-    problems = [problem._replace(source=SOURCE) for problem in unknown_keys(written, version, dashes)]
+    found = [*unknown_keys(written, version, dashes), *_wrong_draft(written, version)]
+    problems = [problem._replace(source=SOURCE) for problem in found]
     if problems:
         raise DocumentError(problems)
+
+
+def _wrong_draft(written: Mapping[str, Any], version: str) -> Iterator[Problem]:
+    for name, value in written.items():
+        flag = str(name).replace("-", "_")
+        if flag == "speculative_config" and isinstance(value, Mapping):
+            yield from wrong_values(value, (str(name),), version)
+        elif flag in nested.SPECULATIVE:
+            found = wrong_values({nested.SPECULATIVE[flag]: value}, (), version)
+            yield from (problem._replace(path=(str(name),)) for problem in found)
 
 
 def unknown_keys(written: Mapping[str, Any], version: str, dashes: bool) -> Iterator[Problem]:

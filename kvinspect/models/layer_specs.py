@@ -14,7 +14,7 @@ from kvinspect.models.block_size import Blocks, blocks, window_block_size, windo
 from kvinspect.models.choose_backend import Chooser, SelectedBackend
 from kvinspect.models.config import Model
 from kvinspect.models.drafting import Drafting
-from kvinspect.models.drafts import draft_layers, left_out, settled
+from kvinspect.models.drafts import settled
 from kvinspect.models.layers import Attention, Bare, Given, Latent, Layer, State
 from kvinspect.models.overrides import overridden
 from kvinspect.models.parallel import Heads, Uneven, heads, stage_layers
@@ -62,6 +62,8 @@ class Specs(NamedTuple):
     """What of a draft has no layers here."""
     drafting: Drafting | None = None
     """How the engine drafts, None where it does not."""
+    runner: str = ""
+    """The model runner, where a draft or a pipeline hangs on it."""
 
     @property
     def method(self) -> str:
@@ -73,12 +75,12 @@ def make_specs(model: Model, setting: ModelSetting, stage: int = 0) -> Specs:
     """The specs of a stage of a model. Raises DocumentError where the engine would not start with it."""
     setting = overridden(model, setting)
     model = model.having(sliding_window=None) if setting.arguments.disable_sliding_window else model
-    scope = Scope(model, setting, model.config, setting.architecture.name, setting.architecture.cls)
+    drafts = settled(Scope(model, setting, model.config, setting.architecture.name, setting.architecture.cls))
+    scope, setting = drafts.scope, drafts.scope.setting
     own = _counted(scope.layers(), model)
-    everywhere = _counted(chain(own, draft_layers(scope)), model)
-    found, under = settled(scope)
+    everywhere = _counted(chain(own, drafts.layers()), model)
     layers = tuple(_of_stage(everywhere, model, setting, stage))
-    choosers = _Choosers.of(setting, under, {layer.name for layer in everywhere[len(own) :]})
+    choosers = _Choosers.of(setting, drafts.setting, {layer.name for layer in everywhere[len(own) :]})
     chosen = {layer.name: _choice(layer, choosers.of_layer(layer)) for layer in layers}
     choosers = choosers.in_latent_format(chosen)
     setting = choosers.target.setting
@@ -100,7 +102,7 @@ def make_specs(model: Model, setting: ModelSetting, stage: int = 0) -> Specs:
         return make.cache(layer, chosen[layer.name])._replace(is_draft=marked)
 
     cached = tuple(made(layer) for layer in layers if layer.name not in shared and layer.name not in without)
-    return Specs(setting, sizes, cached, Frozen(shared), without, left_out(scope), found)
+    return Specs(setting, sizes, cached, Frozen(shared), without, drafts.left_out, drafts.drafting, drafts.runner)
 
 
 class _Choosers(NamedTuple):

@@ -101,8 +101,8 @@ class ModelPlanning(NamedTuple):
             **_of_environment(setting),
         }
         drafting = self.stages[0].specs.drafting
-        for key, entry in drafting.said.items() if drafting else ():
-            found[key] = {**found.get(key, {}), **entry}
+        if drafting and drafting.varies and drafting.runner == "v1":
+            found = _in_pieces(found)
         if _without_graphs(setting):
             found["compilation_config"] = {**found.get("compilation_config", {}), "cudagraph_mode": "NONE"}
         if self.transfer is not None:
@@ -164,10 +164,15 @@ def _with_connector(document: Mapping[str, Any], transfer: Transfer) -> dict[str
         **document,
         "kv_transfer_config": {"kv_connector": transfer.name, "kv_connector_extra_config": _plain(transfer)},
     }
-    graphs = found.get("compilation_config") or {}
-    if transfer.in_pieces and str(graphs.get("cudagraph_mode", "FULL")).upper().startswith("FULL"):
-        found["compilation_config"] = {**graphs, "cudagraph_mode": "PIECEWISE"}
-    return found
+    return _in_pieces(found) if transfer.in_pieces else found
+
+
+def _in_pieces(document: Mapping[str, Any]) -> dict[str, Any]:
+    """The document without full CUDA graphs."""
+    graphs = document.get("compilation_config") or {}
+    if not str(graphs.get("cudagraph_mode", "FULL")).upper().startswith("FULL"):
+        return dict(document)
+    return {**document, "compilation_config": {**graphs, "cudagraph_mode": "PIECEWISE"}}
 
 
 def _plain(transfer: Transfer) -> dict[str, Any]:

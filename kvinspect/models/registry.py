@@ -196,6 +196,12 @@ def _family_modules() -> Mapping[str, str]:
     return found
 
 
+def knows(name: str, cls: str) -> bool:
+    """Whether a module knows the layers of an architecture, by its own name or by vLLM's class for it."""
+    modules = _family_modules()
+    return cls in modules or name in modules
+
+
 def family(model: Model, name: str, cls: str) -> ModuleType:
     """The module that knows the layers of an architecture, by its own name or by vLLM's class for it.
 

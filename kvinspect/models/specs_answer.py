@@ -9,6 +9,7 @@ from kvinspect.backends.backend import Backend, Backends, from_catalogue
 from kvinspect.connectors.configured import Transfer
 from kvinspect.document.refusal import Refused
 from kvinspect.document.words import KIND_OF_WORD
+from kvinspect.models.draft_checks import overlaps
 from kvinspect.models.hybrid_manager import hybrid_manager_is_off
 from kvinspect.models.inner_backends import INNER, as_document
 from kvinspect.models.layer_specs import LayerCache, Specs
@@ -84,10 +85,10 @@ class SpecsAnswer(NamedTuple):
         return {**self.said(available_memory), "kv_cache_specs": dict(self.entries())}
 
     def said(self, available_memory: Sequence[int], transfer: Transfer | None = None) -> dict[str, Any]:
-        """What the planning document says beside the specs. Raises DocumentError for a connector that is refused."""
+        """What the planning document says beside the specs. Raises DocumentError where it refuses them."""
         setting, arguments = self.setting, self.setting.arguments
         batched, seqs = scheduler_defaults(setting)
-        document = {
+        document: dict[str, Any] = {
             "engine": self.engine,
             "platform": setting.platform,
             "device_capability": setting.capability,
@@ -104,13 +105,15 @@ class SpecsAnswer(NamedTuple):
                 "max_num_batched_tokens": batched,
                 "max_num_seqs": seqs,
                 "max_num_encoder_input_tokens": batched,
-                "max_concurrent_batches": concurrent_batches(setting, self.specs.method),
+                "max_concurrent_batches": concurrent_batches(setting, self.specs.method, self.specs.runner),
                 "disable_hybrid_kv_cache_manager": hybrid_manager_is_off(setting, self.specs.method, transfer),
             },
             "cache_config": {"mamba_cache_mode": setting.mamba_cache_mode},
             "parallel_config": {"decode_context_parallel_size": arguments.decode_context_parallel_size},
             "num_gpu_blocks_override": arguments.num_gpu_blocks_override,
         }
+        for key, entry in self.specs.drafting.said.items() if self.specs.drafting else ():
+            document[key] = {**document.get(key, {}), **entry}
         return {key: value for key, value in document.items() if value is not None}
 
     def _inner_backends(self) -> dict[str, Any] | None:
@@ -201,14 +204,15 @@ SURELY_LARGE = 160
 """GiB from which the device's name does not matter."""
 
 
-def concurrent_batches(setting: ModelSetting, method: str) -> int:
-    """Batches that are under way at once (`max_concurrent_batches`); `method` is how the engine drafts, if it does."""
+def concurrent_batches(setting: ModelSetting, method: str, runner: str = "") -> int:
+    """Batches that are under way at once (`max_concurrent_batches`); `method` is how the engine drafts, if it does, and
+    `runner` the model runner where it counts.
+    """
     stages, wanted = setting.arguments.pipeline_parallel_size, setting.arguments.async_scheduling
-    overlap = _overlap(setting, method) if wanted is None else wanted
-    return stages + 1 if overlap else stages
+    overlap = _overlap(setting, method, runner) if wanted is None else wanted
+    return stages + 1 if overlap and (runner != "v1" or stages == 1) else stages
 
 
-def _overlap(setting: ModelSetting, method: str) -> bool:
+def _overlap(setting: ModelSetting, method: str, runner: str) -> bool:
     """Whether a batch is prepared while another runs, where no flag says."""
-    known = setting.rules.drafts_overlap
-    return setting.architecture.runner != "pooling" and (not method or not known or method in known)
+    return setting.architecture.runner != "pooling" and (not method or overlaps(setting, method, runner))

@@ -75,9 +75,15 @@ def _deployment(model: DocumentModel) -> Deployment:
         disable_hybrid_kv_cache_manager=scheduler.disable_hybrid_kv_cache_manager,
         cross_layers=str(extra).lower() == "true",
         num_gpu_blocks_override=model.num_gpu_blocks_override,
-        extra_retained_tokens=0,
+        extra_retained_tokens=read_again(speculative),
         use_eagle=uses_eagle(speculative),
     )
+
+
+def read_again(speculative: SpeculativeEntry) -> int:
+    """Tokens behind a window that the draft's modules read again, each one further ahead than the one before."""
+    modules, tokens = speculative.draft_model_config.num_nextn_predict_layers, speculative.num_speculative_tokens
+    return tokens - 1 if speculative.method == "mtp" and min(modules, tokens) > 1 else 0
 
 
 def uses_eagle(speculative: SpeculativeEntry) -> bool:

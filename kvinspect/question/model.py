@@ -273,14 +273,25 @@ class ModelQuestion:
         return tuple(Question(one, asked.release, asked.about.setting) for one in documents)
 
     @cached_property
-    def plan(self) -> ModelPlan:
-        """The plan, with where everything in it comes from and what is left out of it."""
-        served, found = self.served, self._connected
+    def not_modelled(self) -> tuple[NotModelled, ...]:
+        """What is given and left out of every answer about the cache."""
+        served = self.served
         version = lookup.number(served.rules.version)
         left_out = not_modelled(served.written, served.variables, version, self.memory.how != "given")
         drafts = dict.fromkeys(stage.specs.left_out for stage in self.stages if stage.specs.left_out)
-        noted = (*(NotModelled("--speculative-config", what, True) for what in drafts), *left_out)
-        plan, band = found.plan._replace(not_modelled=noted), self.memory.band
+        drafting = self.stages[0].specs.drafting
+        graphs = [drafting.left_out] if drafting and drafting.left_out else []
+        return (
+            *(NotModelled("--speculative-config", what, True) for what in drafts),
+            *(NotModelled("--speculative-config.num_speculative_tokens_per_batch_size", what) for what in graphs),
+            *left_out,
+        )
+
+    @cached_property
+    def plan(self) -> ModelPlan:
+        """The plan, with where everything in it comes from and what is left out of it."""
+        found = self._connected
+        plan, band = found.plan._replace(not_modelled=self.not_modelled), self.memory.band
         ends = (self._at(band.low).plan, self._at(band.high).plan) if band else None
         return ModelPlan(self.stages, self.memory, plan, prefixes=found.prefixes, offloaded=found.offloaded, ends=ends)
 

@@ -73,7 +73,31 @@ class ModelRules(NamedTuple):
     drafts_overlap: tuple[str, ...] = (
         "eagle", "eagle3", "mtp", "dflash", "dspark", "extract_hidden_states", "ngram_gpu",
     )  # fmt: skip
-    """Ways to draft with which batches overlap by default; none for all of them."""
+    """Ways to draft with which batches overlap."""
+    newer_always_overlaps: bool = False
+    """Whether under runner V2 batches overlap with every way to draft."""
+    older_overlaps_in_stages: bool = True
+    """Whether runner V1 takes overlapping batches in a pipeline, though it does not overlap them."""
+    dots_make_a_class: bool = False
+    """Whether the name of a draft that could be a class of Python is one, whatever way to draft is given."""
+    dspark_of_qwen3: bool = True
+    """Whether a DSpark draft of Qwen 3's kind is told by its model type where its class is DeepSeek's."""
+    dspark_drafts_a_block: bool = False
+    """Whether DSpark drafts any number of tokens, by default its block."""
+    dspark_fills_its_block: bool = False
+    """Whether DSpark drafts no less than its block."""
+    inkling_drafts_one: bool = False
+    """Whether Inkling's draft makes one token alone."""
+    drafts_limit_the_context: bool = False
+    """Whether runner V2 has no longer context than the draft takes."""
+    vocabularies_need_logits: bool = False
+    """Whether a draft with another vocabulary goes with no local argmax."""
+    adapts_with_dspark_alone: bool = False
+    """Whether verification adapts to drafts by DSpark alone."""
+    lengths_need_one_rank: bool = True
+    """Whether drafts whose length depends on the batch have it no more under data parallelism."""
+    lengths_by_runner: bool = False
+    """Whether runner V1 drafts by the batch's size with some ways alone."""
     drafts_with_a_backend: tuple[str, ...] = ("dflash", "dspark", "eagle", "eagle3", "mtp")
     """Ways to draft whose loader under runner V2 takes the draft's own backend; V1 always does."""
     drafts_like_their_target: tuple[str, ...] = ("eagle", "eagle3", "mtp", "draft_model")

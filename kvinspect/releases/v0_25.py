@@ -107,6 +107,9 @@ RELEASE = Release(
     log_lines=log_lines.two_lines,
     # From a model's configuration to specs.
     models=ModelRules(
+        dots_make_a_class=True,
+        dspark_of_qwen3=False,
+        lengths_need_one_rank=False,
         xpu_graphs_are_asked_for=True,
         drafts_with_a_backend=("dflash", "dspark"),
         drafts_are_causal_by=("dflash_config",),

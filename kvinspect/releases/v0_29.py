@@ -33,6 +33,7 @@ RELEASE = _BEFORE.but(
     enlarge=unify.by_block_or_padding,
     packs_latents=latent_windows.never,
     models=_BEFORE.models._replace(
+        dspark_of_qwen3=True,
         drafts_like_their_target=_BEFORE.models.drafts_like_their_target[:-1],
         states_hash_by_mode=True,
         short_conv_counts_ahead=True,

@@ -19,6 +19,7 @@ RELEASE = _BEFORE.but(
     room_for_hidden=grouping.pages_for_one_token,
     log_lines=log_lines.line_with_device,
     models=_BEFORE.models._replace(
+        adapts_with_dspark_alone=False,
         drafts_with_a_backend=("dflash", "dspark", "eagle", "eagle3", "mtp"),
         yarn_scales=False,
         window_fills_the_page=True,

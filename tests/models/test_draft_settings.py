@@ -67,6 +67,6 @@ def test_a_draft_that_drafts_at_once_runs_under_v1():
 
 
 def test_a_draft_is_cut_as_its_target_or_not_at_all():
-    with pytest.raises(kvinspect.DocumentError, match="draft_tensor_parallel_size is 1 or 2"):
+    with pytest.raises(kvinspect.DocumentError, match="draft_tensor_parallel_size: is 1 or 2"):
         plan("0.30", tensor_parallel_size=2, own={"draft_tensor_parallel_size": 4})
     assert plan("0.30", tensor_parallel_size=2, own={"draft_tensor_parallel_size": 1}).plan.num_blocks

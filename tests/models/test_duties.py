@@ -32,10 +32,10 @@ def test_what_counts_is_not_named():
 
 
 def test_flags_keys_and_variables_are_named_as_they_are_written():
-    speculative = {"method": "ngram", "num_speculative_tokens": 2, "max_model_len": 4096}
+    speculative = {"method": "ngram", "num_speculative_tokens": 2, "revision": "v2"}
     given = {"worker_cls": "my.Worker", "speculative_config": speculative}
     found = names(engine_args=given, env={"VLLM_PLUGINS": "mine", "VLLM_LOGGING_LEVEL": "DEBUG"})
-    assert found == ["--worker-cls", "--speculative-config.max_model_len", "VLLM_PLUGINS"]
+    assert found == ["--worker-cls", "--speculative-config.revision", "VLLM_PLUGINS"]
 
 
 def test_a_draft_that_is_not_there_makes_the_number_an_upper_bound(run, model):

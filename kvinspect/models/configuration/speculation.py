@@ -17,8 +17,6 @@ def tokens_to_draft(call: Call) -> Iterator[Stop]:
     tokens = call.speculative.get("num_speculative_tokens")
     if not call.speculative or call.speculative.get("num_speculative_tokens_per_batch_size"):
         return
-    if tokens is None and call.method in ("ngram", "ngram_gpu", "suffix", "draft_model"):
-        yield Stop("num_speculative_tokens", f"method {call.method} needs num_speculative_tokens")
     if tokens is not None and whole(tokens) is not None and int(whole(tokens) or 0) < 1:
         yield Stop("num_speculative_tokens", f"num_speculative_tokens is {tokens}, and a draft has 1 at least")
 
