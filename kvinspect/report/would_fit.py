@@ -34,9 +34,21 @@ def would_fit(changes: Sequence[WouldFit], of_a_shape: bool, words: Sequence[str
         for one in changes
     )
     first = next((one.change.flags for one in changes if not one.change.model), "")
-    call = f"kvinspect {shlex.join(words)} {first}" if words and first and len(words) <= MOST_WORDS else ""
+    call = (
+        f"kvinspect {shlex.join(_without(words, first.split()))} {first}"
+        if words and first and len(words) <= MOST_WORDS
+        else ""
+    )
     tried = (Paragraph(spans("Try: ", Span(call, "strong"))),) if call else ()
     return (Paragraph(spans("What would fit (each planned again):")), Table(COLUMNS, rows), *tried)
+
+
+def _without(words: Sequence[str], flags: Sequence[str]) -> list[str]:
+    """The words without the flags that a change gives another value."""
+    given = [i for i, word in enumerate(words) if word.startswith("-") and word in flags]
+    left_out = {at for i in given for at in (i, i + 1)}
+    equal = tuple(f"{flag}=" for flag in flags if flag.startswith("--"))
+    return [word for i, word in enumerate(words) if i not in left_out and not (equal and word.startswith(equal))]
 
 
 def requests_in_words(requests: tuple[float, float], max_model_len: int, of_a_shape: bool) -> str:

@@ -76,6 +76,11 @@ def test_a_refusal_for_memory_ends_with_a_plan_that_fits(run):
     assert run(*shlex.split(line)[2:]).returncode == 0
 
 
+def test_a_change_takes_the_place_of_the_flag_that_it_changes(run):
+    done = run("plan", "deepseek-ai/DeepSeek-V3", "--gpu=8xH100")
+    assert "Try: kvinspect plan deepseek-ai/DeepSeek-V3 --gpu 16xH100 -tp 8 -pp 2\n" in done.stdout
+
+
 def test_a_pattern_names_files_in_every_command(run):
     assert "15 files" in run("lint", "configs/*").stdout
     for command in ("align", "cg-support"):
