@@ -28,7 +28,7 @@ from kvinspect.report.would_fit import SIGNS, requests_in_words
 COLUMNS = columns(
     "GPUs",
     "result",
-    Column("requests at once"),
+    Column("concurrent requests"),
     Column("cache of each GPU", leaves=2),
     Column("add", "prose", leaves=1),
 )

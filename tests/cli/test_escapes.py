@@ -92,6 +92,14 @@ def plans(files):
     yield [files.model, *MEMORY, "--log", files.log]
 
 
+def fits(files):
+    yield from ([one] for one in (files.plan, files.odd_model, files.odd_family, files.odd_serve, files.word))
+    yield [files.model, "--gpu", "L4,H100", "--served-model-name", files.word]
+    yield [files.model, "--gpu", "L4", "--requests", "4", "--prompt", "8k", "--env", f"VLLM_{files.word}={files.word}"]
+    yield [files.model, "--gpu", f"L4,{files.word}"]
+    yield [files.serve, "--gpu", "L4"]
+
+
 def lints(files):
     everything = [files.layer, files.backend, files.unknown, files.plan, files.odd_family, files.odd_serve]
     yield everything
@@ -111,6 +119,7 @@ WAYS = {
     "cg-support": lambda files: [*documents(files), [files.layer, "--matrix"], []],
     "mm-prefix": documents,
     "plan": plans,
+    "fit": fits,
     "diff": lambda files: [*([LLAMA, one] for one in (files.layer, files.backend, files.unknown))],
     "lint": lints,
     "rule": lambda files: [[], ["KV103"], [files.word]],
