@@ -1,0 +1,60 @@
+"""Engine arguments as a file holds them: words or keys, each with the line and column where it stands."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from kvinspect.document.problem import Mark
+
+
+class Word(NamedTuple):
+    """A word of a command line, a key or a value, as the program would receive it."""
+
+    text: str
+    """Without quotes and escapes; as it is written where it is opaque."""
+    mark: Mark
+    """Its first character in the file (a quote in front of it counts as its first), both from 1."""
+    opaque: bool = False
+    """Whether a variable or an expression decides its text, so that nothing is said of its value."""
+    default: str | None = None
+    """What an opaque word is where its variable is unset (`${MODEL:-Qwen/Qwen3-8B}`)."""
+
+
+class Entry(NamedTuple):
+    """A key of a mapping or the name of a keyword argument, with its value."""
+
+    key: Word
+    value: Word | None
+    """None for a value that is no scalar; see `nested`."""
+    nested: object = None
+    """The plain value of a mapping or a list."""
+
+
+class Said(NamedTuple):
+    """A value and where the file says it: a release in an image's tag, a GPU in a node selector."""
+
+    value: str
+    by: str
+    """What kind of place says it: `image tag`, `pip install`, `nodeSelector`."""
+    mark: Mark | None
+
+
+class Fragment(NamedTuple):
+    """One place that holds arguments of vLLM's own front end."""
+
+    form: str
+    """In the words of `FORMS`."""
+    words: tuple[Word, ...] = ()
+    """Of a command: what stands behind `vllm serve` or the module."""
+    entries: tuple[Entry, ...] = ()
+    """Of a mapping or of a call."""
+    command: Mark | None = None
+    """Where the program or the call stands, where it is written."""
+    release: Said | None = None
+    gpu: Said | None = None
+    count: Said | None = None
+    """How many GPUs the place gets."""
+    env: tuple[Entry, ...] = ()
+    """The environment variables that count for the place."""
+    own_flags: tuple[Word, ...] = ()
+    """Arguments of a wrapper (Dynamo, KServe, verl) among the engine's, never unknown."""
