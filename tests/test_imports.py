@@ -62,6 +62,7 @@ ROOMS = [
     "question",
     "compare",
     "device",
+    "places",
     "linting",
     "report",
     "api",
@@ -79,7 +80,19 @@ KNOWS_LESS = {
     "models": {"mm_prefix", "cudagraph"},
     "compare": {"models"},
     "device": {"document", "engine"},
-    "report": {"device", "models", "linting"},
+    "places": {
+        "installed",
+        "capture",
+        "specs",
+        "backends",
+        "engine",
+        "cudagraph",
+        "planning",
+        "question",
+        "compare",
+        "device",
+    },
+    "report": {"device", "models", "places", "linting"},
 }
 """Rooms that know less than their place in the line allows."""
 

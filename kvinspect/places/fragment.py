@@ -18,6 +18,13 @@ class Word(NamedTuple):
     """Whether a variable or an expression decides its text, so that nothing is said of its value."""
     default: str | None = None
     """What an opaque word is where its variable is unset (`${MODEL:-Qwen/Qwen3-8B}`)."""
+    inner: Mark | None = None
+    """Where its text begins behind a quote, where that is not `mark`."""
+
+    @property
+    def begins(self) -> Mark:
+        """Where its text begins."""
+        return self.inner or self.mark
 
 
 class Entry(NamedTuple):
@@ -52,9 +59,13 @@ class Fragment(NamedTuple):
     """Where the program or the call stands, where it is written."""
     release: Said | None = None
     gpu: Said | None = None
-    count: Said | None = None
+    gpus: Said | None = None
     """How many GPUs the place gets."""
     env: tuple[Entry, ...] = ()
     """The environment variables that count for the place."""
     own_flags: tuple[Word, ...] = ()
     """Arguments of a wrapper (Dynamo, KServe, verl) among the engine's, never unknown."""
+    whole: tuple[Word, ...] = ()
+    """Of a command whose words name variables of the same file: with what those hold in their place. Rules read it."""
+    part_of: Mark | None = None
+    """Of a variable's flags: the first word of the command whose `whole` has them. Listed, and judged there."""
