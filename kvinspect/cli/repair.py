@@ -72,7 +72,7 @@ def _commands(words: Sequence[str]) -> Sequence[str]:
 def _part_of(word: str, message: str, near: str) -> str:
     """The part of a word that the message names, the whole before the part on either side of `=`."""
     for part in (word, *word.partition("=")[::2], re.sub(r"^\d+x", "", word)):
-        if len(part) > 1 and part != near and (f"{part} is no flag" in message or _quoted(part, message)):
+        if len(part) > 1 and part != near and (f"{part} is not a flag" in message or _quoted(part, message)):
             return part
     return ""
 

@@ -64,8 +64,8 @@ def test_where_nothing_is_known_the_help_is_named(run):
 
 
 def test_words_that_come_from_anywhere_stay_words():
-    assert mended(["plan", "a b\x1b[31m", "--x"], "--x is no flag of vLLM 0.33.0") == "kvinspect plan 'a b\\x1b[31m'"
-    assert mended(["plan", "m", "--x", "y" * 500], "--z is no flag of vLLM 0.33.0") == ""
+    assert mended(["plan", "a b\x1b[31m", "--x"], "--x is not a flag of vLLM 0.33.0") == "kvinspect plan 'a b\\x1b[31m'"
+    assert mended(["plan", "m", "--x", "y" * 500], "--z is not a flag of vLLM 0.33.0") == ""
     assert mended([], "did you mean x?") == ""
 
 

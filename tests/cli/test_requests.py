@@ -64,7 +64,7 @@ def test_a_window_costs_a_request_no_more_when_it_is_longer(run):
 def test_the_answer_is_the_first_line(run):
     done = run("plan", MODEL, *MEMORY, "--requests", "8", "--prompt", "8k", "--output", "1k")
     assert done.stdout.splitlines()[0].startswith(
-        "✓ Fits: 8 requests of 8,000 + 1,000 tokens at once, where 10 can run;"
+        "✓ Fits: 8 requests of 8,000 + 1,000 tokens; 10 can run concurrently;"
     )
 
 

@@ -50,7 +50,7 @@ CASES = {
     "shared with nobody": ("{k.0: l.1}", "{k.0: l.9}", "shared_kv_cache_layers.k.0: no KV cache group has a layer l.9"),
     "shared with a sharing layer": ("{k.0: l.1}", "{k.0: l.1, k.1: k.0}", "k.1 shares the cache of k.0, which has none of its own"),
     "shape of other names": ("num_blocks, 2,", "num_block, 2,", "expected an integer > 0 or a word (num_blocks, block_size"),
-    "names without end": ("l.{0..1}", "l.{0..99999999}", "layer_names[0]: \"l.{0..99999999}\" stands for too many layers; a document has at most 20000"),
+    "names without end": ("l.{0..1}", "l.{0..99999999}", "layer_names[0]: \"l.{0..99999999}\" expands to too many layers; a document has at most 20000"),
     "no mapping": (GOOD, "- a\n- b\n", "expected a mapping, found"),
     "nothing": (GOOD, "# nothing\n", "expected a mapping, found nothing"),
     "capability": ("platform: cuda", "platform: cuda\ndevice_capability: sm90", "expected a word (for instance 9.0"),

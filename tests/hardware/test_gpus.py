@@ -98,12 +98,16 @@ def test_a_gb10_has_small_batches_from_0_33_on():
 
 
 def test_a_plan_on_a_gpu_by_name(run):
-    shown = run("plan", MODEL, "--gpu", "2xH100", "--weights", "16.4GB")
+    asked = ("plan", MODEL, "--gpu", "2xH100", "--weights", "16.4GB")
+    shown = run(*asked, "--explain")
     assert shown.returncode == 0
-    assert "cuda 9.0" in shown.stdout
-    assert "TP 2 · batches of 8,192 tokens and 1,024 sequences" in shown.stdout
-    a100 = run("plan", MODEL, "--gpu", "A100", "--weights", "16.4GB").stdout
-    assert "batches of 2,048 tokens and 256 sequences" in a100
+    assert "memory of each GPU (H100, 79.2 GiB)" in shown.stdout
+    assert "TP 2" in shown.stdout
+    assert "Batches of up to 8,192 tokens and 1,024 sequences." in shown.stdout
+    answer = json.loads(run(*asked, "-f", "json").stdout)
+    assert (answer["platform"], answer["device_capability"]) == ("cuda", "9.0")
+    a100 = run("plan", MODEL, "--gpu", "A100", "--weights", "16.4GB", "--explain").stdout
+    assert "Batches of up to 2,048 tokens and 256 sequences." in a100
     refused = run("plan", MODEL, "--gpu", "Gaudi2")
     assert (refused.returncode, "nearest name" in refused.stderr.replace("\n", " ")) == (2, True)
 

@@ -9,7 +9,7 @@ from kvinspect.planning.inspection import inspection_document
 from kvinspect.releases.data.catalogue import FOLDER, versions
 
 CONFIGS = sorted(golden.models().glob("*.json"))
-REFUSED = ("takes a cache of fp8 only", "no attention backend of cuda 9.0 takes the layers")
+REFUSED = ("supports only an fp8 KV cache", "no attention backend of cuda 9.0 supports the layers")
 """What the engine says of some of them on a Hopper with the cache that a model asks for."""
 
 NOT_YET = ("has no architecture ExaoneMoEForCausalLM", "has no architecture Eagle3Speculator")

@@ -117,7 +117,7 @@ class TestDeepseekV4:
         assert sizes.pop() % 576 == 0
 
     def test_only_fp8_is_taken(self):
-        with pytest.raises(kvinspect.DocumentError, match="fp8 only"):
+        with pytest.raises(kvinspect.DocumentError, match="only an fp8 KV cache"):
             asked(self.MODEL)
 
     @pytest.mark.parametrize("engine", ["0.30.0", "0.33.0"])
@@ -125,7 +125,7 @@ class TestDeepseekV4:
         found = asked(self.MODEL, engine=engine)
         assert found.to_dict()["cache_dtype"] == "fp8_ds_mla"
         assert found.to_dict() == asked(self.MODEL, engine=engine, kv_cache_dtype="fp8").to_dict()
-        with pytest.raises(kvinspect.DocumentError, match="fp8 only"):
+        with pytest.raises(kvinspect.DocumentError, match="only an fp8 KV cache"):
             asked(self.MODEL, engine=engine, kv_cache_dtype="bfloat16")
 
     @pytest.mark.parametrize("engine", ["0.29.0", "0.33.0"])

@@ -20,12 +20,12 @@ CALLS = [json.loads(line) for line in (HERE / "start_ups.jsonl").read_text(encod
 
 
 def stopped(model, arguments, release, **device):
-    """The messages of what stops the engine."""
+    """The messages of what stops the engine before it captures graphs, which is no work of its configuration."""
     try:
         plan = kvinspect.plan_model(MODELS[model], 1 << 35, engine=release, engine_args=arguments, **device).plan
     except DocumentError as error:
         return [problem.message for problem in error.errors]
-    return [plan.refusal.text] if plan.refusal else []
+    return [plan.refusal.text] if plan.refusal and plan.refusal.stage != "graphs" else []
 
 
 @pytest.mark.parametrize("call", CALLS, ids=lambda call: f"{call['model']}-{json.dumps(call['engine_args'])[:60]}")
