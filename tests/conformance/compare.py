@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import kvinspect
 from conformance.intended import reason_of
-from golden.cases import specs_differences
+from golden.cases import answered, specs_differences
 from golden.compare import EARLY, by_name, difference
 
 
@@ -44,8 +44,7 @@ def _compared(command, document, golden):
 
 
 def _rows(command, document, golden):
-    answer = getattr(kvinspect, command.replace("-", "_"))(document).to_dict()
-    return difference(by_name(golden), by_name(answer))
+    return difference(by_name(golden), by_name(answered(command, document)))
 
 
 def _refused_early(command, golden):

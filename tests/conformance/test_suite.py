@@ -145,3 +145,21 @@ def test_a_rule_that_no_document_reaches_is_named():
     assert "planning.grouping.pages_for_one_token" in told
     assert "planning.grouping.grouped" not in told
     assert "planning.latent_windows.always" not in told, "which is a rule of 0.25 alone"
+
+
+def test_a_plan_is_compared_with_the_planner_alone():
+    """The engine stops behind its planner where no kernel takes the blocks, which its recorded plan does not tell."""
+    attention = {"kind": "full_attention", "block_size": 16, "num_kv_heads": 8, "head_size": 80, "dtype": "bfloat16"}
+    states = {"kind": "mamba", "block_size": 16, "shapes": [[4, 32], [2, 8, 5]], "dtypes": ["float32"] * 2}
+    document = {
+        "engine": "0.28.0",
+        "kv_cache_specs": {
+            "a": {**attention, "backend": "TRITON_MSA"},
+            "b": {**states, "mamba_type": "short_conv", "page_size_padded": 40960},
+        },
+        "available_memory": [92418105],
+        "model_config": {"max_model_len": 512, "num_attention_heads": 32},
+    }
+    assert kvinspect.plan(document).refusal.stage == "init_attn_backend"
+    assert judged("plan", document, {"num_blocks": 2256, "error": None}).outcome == "equal"
+    assert judged("plan", document, {"num_blocks": 2255, "error": None}).outcome == "differs"

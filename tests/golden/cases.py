@@ -40,13 +40,19 @@ def differences(kind: str, case: Case) -> list[Difference]:
     """The differences of a case of a kind: align, cg-support, mm-prefix, plan or specs."""
     if kind == "specs":
         return list(specs_differences(case, golden.models() / case["config"]))
-    name = kind.replace("-", "_")
-    theirs = case[name]
+    theirs = case[kind.replace("-", "_")]
     try:
-        ours = getattr(kvinspect, name)(kvinspect.load(case["document"])).to_dict()
+        ours = answered(kind, case["document"])
     except kvinspect.DocumentError as error:
         return [] if refused_early(theirs) else [("document", "an answer", str(error))]
     return list(difference(by_name(theirs), by_name(ours)))
+
+
+def answered(kind: str, document: Case) -> Mapping[str, Any]:
+    """kvinspect's answer to a document. The engine was asked for its plan alone: what stops it later is not recorded."""
+    if kind == "plan":
+        return Question.of(load(document), Rules.of(None, document["engine"])).plan.to_dict()
+    return getattr(kvinspect, kind.replace("-", "_"))(load(document)).to_dict()
 
 
 def refused_early(theirs: Any) -> bool:
@@ -72,13 +78,7 @@ def specs_differences(case: Case, config: Path) -> Iterator[Difference]:
     yield from difference(theirs, ours, "specs")
     if case.get("plan"):
         memory = [case["available_kv_cache_memory_bytes"]]
-        yield from _plan_differences(case["plan"], _planned(found.to_planning_document(memory)))
-
-
-def _planned(document: Case) -> Mapping[str, Any]:
-    """What the planner alone makes of a document; what stops the engine after it is not recorded."""
-    planner = Question.of(load(document), Rules.of(None, document["engine"]))
-    return planner.plan.to_dict()
+        yield from _plan_differences(case["plan"], answered("plan", found.to_planning_document(memory)))
 
 
 def _plan_differences(theirs: Mapping[str, Any], ours: Mapping[str, Any]) -> Iterator[Difference]:
