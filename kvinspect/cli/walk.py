@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from kvinspect.document.files import is_elsewhere
+from kvinspect.document.limits import MAX_PATH
 from kvinspect.document.problem import DocumentError
 
 if TYPE_CHECKING:
@@ -51,8 +52,11 @@ def _found(file: str, folder: str) -> Named:
 
 
 def is_pattern(name: str) -> bool:
-    """Whether a name is a pattern of files, and no file or folder itself."""
-    return any(char in name for char in "*?[") and not os.path.exists(name)
+    """Whether a name is a pattern of files, and no file or folder itself.
+
+    A longer one than any path is none: to match it takes time that grows with the square of its length.
+    """
+    return len(name) <= MAX_PATH and any(char in name for char in "*?[") and not os.path.exists(name)
 
 
 def expanded(names: Sequence[str]) -> Iterator[str]:

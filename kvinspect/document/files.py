@@ -8,8 +8,9 @@ import stat
 import sys
 from typing import BinaryIO
 
+from kvinspect.document.limits import MAX_PATH
 from kvinspect.document.numbers import counted
-from kvinspect.document.problem import DocumentError, Mark, Problem
+from kvinspect.document.problem import DocumentError, Mark, Problem, shortened
 from kvinspect.output import inputs
 
 
@@ -90,11 +91,12 @@ def text_of(data: bytes, label: str) -> str:
 
 
 def printable(name: str | pathlib.Path) -> str:
-    """Return a file's name without the bytes that no encoding could read."""
+    """Return a file's name without the bytes that no encoding could read, shortened where no system opens it."""
+    said = str(name) if len(str(name)) <= MAX_PATH else shortened(str(name))
     try:
-        return str(name).encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+        return said.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
     except UnicodeEncodeError:
-        return str(name).encode("utf-8", "backslashreplace").decode()
+        return said.encode("utf-8", "backslashreplace").decode()
 
 
 def unreadable(label: str, error: Exception) -> DocumentError:

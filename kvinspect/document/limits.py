@@ -24,6 +24,9 @@ MAX_NAMES = 20_000
 MAX_WORD = 1000
 """Characters of a name."""
 
+MAX_PATH = 4_096
+"""Characters of a pattern of files; Linux opens no longer path."""
+
 MAX_DIMS = 16
 """Dims of a shape."""
 

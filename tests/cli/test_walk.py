@@ -52,6 +52,21 @@ def test_patterns(folder, pattern, expected):
     assert below(pattern) == expected
 
 
+@pytest.mark.parametrize("command", ["align", "lint", "plan", "diff", "doctor", "mm-prefix", "map", "cg-support"])
+@pytest.mark.parametrize("char", "[*a")
+def test_a_name_longer_than_any_path_is_one_short_message(run, command, char):
+    done = run(command, *([str(ROOT / "configs" / "llama-3.1-8b.yaml")] if command == "diff" else []), char * 100_000)
+    assert done.returncode == 2
+    said = done.stdout + done.stderr
+    assert len(said) < 900
+    assert "File name too long" in said or "no file or" in said
+
+
+def test_a_long_pattern_is_a_name(folder):
+    long, longest = "[" * 4_097, "[" * 4_096
+    assert [one.file for one in named_files([long, "configs/*.json", longest])] == [long, "configs/c.json"]
+
+
 def test_a_file_whose_name_looks_like_a_pattern_is_that_file(folder):
     (folder / "[a].yaml").write_text(EAGLE, encoding="utf-8")
     assert list(named_files(["configs/[a].yaml"])) == [("configs/[a].yaml", True, False)]
