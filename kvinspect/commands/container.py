@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from kvinspect.commands.images import release_of
 from kvinspect.commands.launched import Launch
 from kvinspect.commands.programs import is_program, name_of, pair, starts_vllm
 from kvinspect.commands.shell_text import EXPANDED
@@ -19,8 +20,6 @@ SWITCHES = frozenset((
 
 SHORT_SWITCHES = frozenset("ditPqT")
 LONG_OF = {"e": "env"}
-
-_RELEASE = re.compile(r"v?(0\.[0-9]{1,3}(?:\.[0-9]{1,3})?)(?![0-9.]*rc)(?:$|[.+_-])", re.ASCII)
 
 
 class Run(NamedTuple):
@@ -53,7 +52,7 @@ def in_container(words: tuple[str, ...], inside: Callable[[tuple[str, ...]], Lau
     told = _started(run, inside)
     number, said = _gpus(run)
     notes = []
-    release = _release(run.image)
+    release = release_of(run.image)
     if release is None:
         notes.append(f"the image {run.image[:100]} names no release of vLLM; --engine does".replace(EXPANDED, ""))
     if run.last("env-file") is not None:
@@ -112,15 +111,6 @@ def _started(run: Run, inside: Callable[[tuple[str, ...]], Launch]) -> Launch:
 def _variables(run: Run) -> Mapping[str, str]:
     """The variables that are set; one without a value is this machine's, which is not read."""
     return dict(pair(value) for name, value in run.options if name == "env" and "=" in value)
-
-
-def _release(image: str) -> str | None:
-    """The release of vLLM that an image's tag names, None where it names none."""
-    path, _, tag = image.partition("@")[0].rpartition(":")
-    if "/" in tag or "vllm" not in path.lower():
-        return None
-    found = _RELEASE.match(tag)
-    return found[1] if found else None
 
 
 def _gpus(run: Run) -> tuple[int | None, str]:
