@@ -12,6 +12,7 @@ from kvinspect.models.draft_tables import WITHOUT_LAYERS
 from kvinspect.models.given import SOURCE
 from kvinspect.models.setting import ModelSetting
 from kvinspect.models.speculation import Asked, layers_of, own_length
+from kvinspect.releases.data import duties
 
 Objection = Iterator[tuple[str, str]]
 """(key of `speculative_config`, what is wrong with it), of all that the engine stops at."""
@@ -162,7 +163,7 @@ def _of_other_methods(asked: Asked, runner: str) -> Objection:
     for key, methods in OF_METHODS.items():
         if asked.keys.get(key) is not None and asked.method not in methods:
             yield key, f"is for drafts by {', '.join(methods)}, not by {asked.method}"
-    if asked.keys.get("xpress_topc") is not None and "XPress" not in (asked.architecture or ""):
+    if asked.keys.get("xpress_topc") is not None and not _is_xpress(asked):
         yield "xpress_topc", "is for XPress drafts alone"
     if not asked.keys.get("enable_adaptive_verification") or asked.method == "dspark":
         return
@@ -170,6 +171,41 @@ def _of_other_methods(asked: Asked, runner: str) -> Objection:
         yield "enable_adaptive_verification", f"is for drafts by dspark, not by {asked.method}"
     elif asked.keys.get("use_local_argmax_reduction"):
         yield "enable_adaptive_verification", "does not go with use_local_argmax_reduction"
+
+
+def _is_xpress(asked: Asked) -> bool:
+    return "XPress" in (asked.architecture or "")
+
+
+TOP_K = ("Qwen3DSparkModel", "Qwen3OmniDSparkModel")
+"""DSpark drafts that choose from the most likely tokens alone."""
+
+
+def _most_likely(asked: Asked, runner: str) -> Objection:
+    """How many of the most likely tokens a draft chooses from: no more than its vocabulary has."""
+    if asked.method == "dspark":
+        key, least = "dspark_draft_topk", 1
+    elif _is_xpress(asked):
+        key, least = "xpress_topc", 0
+    else:
+        return
+    wanted = _given_or_written(asked, key)
+    if asked.model is None or wanted is None:
+        return
+    vocabulary = asked.model.config.first_count("draft_vocab_size", "vocab_size")
+    if vocabulary is not None and not least <= wanted <= vocabulary:
+        yield key, f"is {wanted}, not from {least} to the draft's vocabulary of {vocabulary} tokens"
+    if asked.method == "dspark" and asked.architecture not in TOP_K:
+        yield key, f"is for {' and '.join(TOP_K)}, not for {asked.architecture}"
+
+
+def _given_or_written(asked: Asked, key: str) -> int | None:
+    """The number of a key that the call gives, else the draft's file where the release has the key."""
+    given = asked.keys.get(key)
+    if given is not None or asked.model is None:
+        return None if given is None else int(given)
+    known = f"speculative-config.{key}" in duties.names(asked.setting.release.version)[duties.KEYS]
+    return asked.model.config.maybe_count(key, least=0) if known else None
 
 
 def _schedule(asked: Asked, runner: str) -> Objection:
@@ -208,6 +244,6 @@ def overlaps(setting: ModelSetting, method: str, runner: str) -> bool:
 
 CHECKS: tuple[Check, ...] = (
     _model_is_missing, _ranks, _heads, _multiples, _single, _lengths, _vocabularies, _same_vocabulary,
-    _acceptance, _flying, _of_other_methods, _schedule,
+    _acceptance, _flying, _of_other_methods, _most_likely, _schedule,
 )  # fmt: skip
 """With what the engine refuses a draft, in no order that counts: all that is wrong is said at once."""

@@ -103,6 +103,33 @@ def test_a_draft_makes_so_many_tokens_at_a_time(draft):
     assert named["num_speculative_tokens"] == 2
 
 
+@pytest.mark.parametrize(
+    ("more", "engine", "written", "said"),
+    [
+        ({"dspark_draft_topk": 1000}, "0.33", {}, ""),
+        ({"dspark_draft_topk": 1001}, "0.33", {}, "is 1001, not from 1 to the draft's vocabulary of 1000 tokens"),
+        ({"dspark_draft_topk": 9}, "0.28", {"draft_vocab_size": 8}, "is 9, not from 1 to the draft's vocabulary of 8"),
+        ({}, "0.28", {"dspark_draft_topk": 9, "draft_vocab_size": 8}, "is 9, not from 1 to"),
+        ({}, "0.27", {"dspark_draft_topk": 9, "draft_vocab_size": 8}, ""),  # which has no such key
+        ({"dspark_draft_topk": 4}, "0.30", {"architectures": ["Gemma4DSparkModel"]}, "is for Qwen3DSparkModel and"),
+    ],
+)
+def test_a_draft_chooses_from_tokens_of_its_vocabulary(draft, more, engine, written, said):
+    folder = draft("a-dspark", **{"architectures": ["Qwen3DSparkModel"], "block_size": 3, **written})
+    given = {"method": "dspark", "model": folder, "num_speculative_tokens": 3, **more}
+    if said:
+        assert said in refused(given, engine=engine)
+    else:
+        assert plan(given, engine=engine).plan.planning["speculative_config"]["method"] == "dspark"
+
+
+@pytest.mark.parametrize(("topc", "said"), [(1000, ""), (1001, "not from 0 to the draft's vocabulary of 1000 tokens")])
+def test_an_xpress_draft_chooses_from_tokens_of_its_vocabulary(draft, topc, said):
+    folder = draft("xpress-dflash", architectures=["Qwen3XPressModel"], block_size=4)
+    given = {"method": "dflash", "model": folder, "num_speculative_tokens": 3, "xpress_topc": topc}
+    assert said in refused(given) if said else plan(given).plan.num_blocks
+
+
 def test_suffix_decoding_drafts_as_deep_as_its_tree():
     planned = plan({"method": "suffix"}).plan.planning["speculative_config"]
     assert planned["num_speculative_tokens"] == 24
