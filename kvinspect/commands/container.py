@@ -48,9 +48,9 @@ def _options_at(words: Sequence[str]) -> int:
 
 def in_container(words: tuple[str, ...], inside: Callable[[tuple[str, ...]], Launch]) -> Launch:
     """What a container starts: the image's own server, or the command that it is given. Raises ValueError."""
-    run = _run(words)
+    run = run_of(words)
     told = _started(run, inside)
-    number, said = _gpus(run)
+    number, said = gpus_of(run)
     notes = []
     release = release_of(run.image)
     if release is None:
@@ -66,7 +66,8 @@ def in_container(words: tuple[str, ...], inside: Callable[[tuple[str, ...]], Lau
     return found.noted(*notes)
 
 
-def _run(words: tuple[str, ...]) -> Run:
+def run_of(words: tuple[str, ...]) -> Run:
+    """The words of `docker run` in their parts. Raises ValueError where it names no image."""
     left = deque(words[_options_at(words) :])
     options = tuple(_options(left))
     if not left:
@@ -113,7 +114,7 @@ def _variables(run: Run) -> Mapping[str, str]:
     return dict(pair(value) for name, value in run.options if name == "env" and "=" in value)
 
 
-def _gpus(run: Run) -> tuple[int | None, str]:
+def gpus_of(run: Run) -> tuple[int | None, str]:
     """(number, how it is said) of the GPUs that the container sees, None for all of them."""
     said = run.last("gpus")
     devices = [value for name, value in run.options if name == "device" and "nvidia.com/gpu=" in value]

@@ -9,10 +9,22 @@ from collections.abc import Iterator
 
 from kvinspect.places.fragment import Fragment
 
-BY_SUFFIX: dict[str, str] = {}
+BY_SUFFIX: dict[str, str] = {
+    ".sh": "shell",
+    ".bash": "shell",
+    ".zsh": "shell",
+    ".slurm": "shell",
+    ".sbatch": "shell",
+    ".md": "markdown_file",
+    ".mdx": "markdown_file",
+    ".markdown": "markdown_file",
+    ".py": "python_file",
+    ".ipynb": "notebook_file",
+    ".dockerfile": "dockerfile",
+}
 """Ending of a file's name → the module of this room that reads it."""
 
-BY_NAME: tuple[tuple[re.Pattern[str], str], ...] = ()
+BY_NAME: tuple[tuple[re.Pattern[str], str], ...] = ((re.compile(r"(?:Docker|Container)file(?:[.-].*)?"), "dockerfile"),)
 """What a file is called → the module that reads it; asked before the endings."""
 
 

@@ -35,6 +35,8 @@ class Entry(NamedTuple):
     """None for a value that is no scalar; see `nested`."""
     nested: object = None
     """The plain value of a mapping or a list."""
+    name: str | None = None
+    """What the engine calls the key, where a wrapper has a name of its own for it."""
 
 
 class Said(NamedTuple):
@@ -69,3 +71,5 @@ class Fragment(NamedTuple):
     """Of a command whose words name variables of the same file: with what those hold in their place. Rules read it."""
     part_of: Mark | None = None
     """Of a variable's flags: the first word of the command whose `whole` has them. Listed, and judged there."""
+    start: Mark | None = None
+    """Where the place begins, if not at its first word (KServe: the model in `command`, the flags in `args`)."""

@@ -46,7 +46,7 @@ def test_the_releases_that_a_text_installs(text, expected):
     ("words", "expected"),
     [
         ("vllm serve m", ("engine", 2)),
-        ("/opt/bin/vllm serve m", ("engine", 2)),
+        ("/usr/bin/vllm serve m", ("engine", 2)),
         ("vllm serve m --omni", None),
         ("vllm bench serve", None),
         ("python3 -m vllm.entrypoints.openai.api_server --model m", ("engine", 3)),
