@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+from bisect import bisect_right
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -113,6 +115,9 @@ def _instructions(source: Source) -> Iterator[Instruction]:
     starts = [0]
     for line in lines:
         starts.append(starts[-1] + len(line) + 1)
+    ends: dict[str, list[int]] = defaultdict(list)
+    for number, line in enumerate(lines):
+        ends[line.strip()].append(number)
     number = 0
     while number < len(lines):
         found = _INSTRUCTION.match(lines[number])
@@ -122,9 +127,9 @@ def _instructions(source: Source) -> Iterator[Instruction]:
         last = _last_line(lines, number)
         inner = part(source, starts[number] + found.end(), starts[last] + len(lines[last]))
         heredoc = _HEREDOC.search(inner.text) if found["name"].upper() == "RUN" else None
-        if heredoc and heredoc[1] in (ends := [line.strip() for line in lines[last + 1 :]]):
-            end = last + 1 + ends.index(heredoc[1])
-            inner, last = part(source, starts[last + 1], starts[end]), end
+        closing = ends.get(heredoc[1], []) if heredoc else []
+        if (nearest := bisect_right(closing, last)) < len(closing):
+            inner, last = part(source, starts[last + 1], starts[closing[nearest]]), closing[nearest]
         yield Instruction(found["name"].upper(), inner._replace(text=_COMMENT_LINE.sub(_blanked, inner.text)))
         number = last + 1
 

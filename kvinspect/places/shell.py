@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 MAX_WORDS = 20_000
-"""Words of one command, its variables' included."""
+"""Words of variables that a text's commands name, all together; the variables of later ones stay opaque."""
 
 
 def find(text: str, name: str) -> Iterator[Fragment]:
@@ -45,10 +45,12 @@ def words_of(source: Source) -> tuple[Word, ...]:
     """
     plain = source._replace(text=source.text.replace("\n", " "))
     tree = parse(plain.text)
-    node = next(tree.nodes("command"), None) if tree else None
-    if tree is None or node is None:
+    if tree is None:
         return ()
-    return tuple(word.word for word in _words(tree, node, plain))
+    nodes = list(tree.nodes("command", "variable_assignment"))
+    if nodes and nodes[0].type == "command":
+        return tuple(word.word for word in _words(tree, nodes[0], plain))
+    return tuple(word_of(tree, node, plain).word for node in nodes if node.type != "command")
 
 
 class _Filled(NamedTuple):
@@ -67,6 +69,8 @@ class _Reader:
         self.variables = Variables(tree, source)
         self.exported = list(_exported(tree, source))
         self.of_variables = SHELL_VARIABLE if form == SHELL_COMMAND else form
+        self.values: dict[str, list[Word]] = {}
+        self.left = MAX_WORDS
 
     def fragments(self) -> Iterator[Fragment]:
         """The places, in no order."""
@@ -110,7 +114,8 @@ class _Reader:
         """The words of a command with those of its variables."""
         for number, word in enumerate(words):
             held = self._held(word)
-            if held is None:
+            self.left -= len(held or ())
+            if held is None or self.left < 0:
                 yield _Filled(self.variables.filled(word), number)
             else:
                 yield from (_Filled(one, number) for one in held)
@@ -122,7 +127,9 @@ class _Reader:
         first, _ = self.variables.in_order(word.variable)
         if not any(one.is_array for one in first) and (word.quoted or not any(_has_blank(one) for one in first)):
             return None
-        return [held for one in first for held in self._of_value(one)][:MAX_WORDS]
+        if word.variable not in self.values:
+            self.values[word.variable] = [held for one in first for held in self._of_value(one)]
+        return self.values[word.variable]
 
     def _of_value(self, assigned: Assigned) -> tuple[Word, ...]:
         """The words that one assignment gives a variable."""

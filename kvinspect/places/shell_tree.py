@@ -18,6 +18,7 @@ MAX_DEEP = 300
 MAX_SECONDS = 1.0
 """A text of the longest kind takes 0.4; one that is made of errors takes quadratic time."""
 
+_CHUNK = 16_384
 _BRACKETS = re.compile(r"[(){}]")
 
 
@@ -51,11 +52,14 @@ def parse(text: str) -> Tree | None:
     from tree_sitter import Parser
 
     data, end = text.encode("utf-8", "replace"), time.monotonic() + MAX_SECONDS
+    chunks: dict[int, bytes] = {}
+
+    def read(at: int, _point: object) -> bytes:
+        # The parser reads on in what was given to it, and holds no reference to it.
+        return chunks.setdefault(at, data[at : at + _CHUNK])
+
     try:
-        tree = Parser(_language()).parse(
-            lambda at, _point: data[at : at + 65_536],
-            progress_callback=lambda _offset, _has_error: time.monotonic() > end,
-        )
+        tree = Parser(_language()).parse(read, progress_callback=lambda _offset, _has_error: time.monotonic() > end)
     except ValueError:
         return None
     return Tree(text, tree.root_node)

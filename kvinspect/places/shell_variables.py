@@ -80,9 +80,11 @@ class Variables:
 
     def in_order(self, name: str) -> tuple[list[Assigned], list[Assigned]]:
         """(the first assignment with what is added to it, those that replace it in another branch)."""
-        assigned = self.of.get(name, [])
-        first = [one for number, one in enumerate(assigned) if one.is_added or number == 0]
-        return first, [one for one in assigned if one not in first]
+        first: list[Assigned] = []
+        others: list[Assigned] = []
+        for number, one in enumerate(self.of.get(name, [])):
+            (first if one.is_added or number == 0 else others).append(one)
+        return first, others
 
 
 def _assigned(tree: Tree, node: Node, source: Source) -> Assigned | None:

@@ -78,10 +78,18 @@ def _program_at(words: Sequence[Word], env: list[Entry]) -> int:
         behind = len(words) - len(behind_prefixes(texts[at:], {}))
         env.extend(docker_run.assignment(word) for word in words[at:behind] if _sets(word.text))
         at = behind
+        if at + 1 < len(words) and words[at].opaque and _follows_prefix(texts[at + 1]):
+            at += 1
+            continue
         if at == len(words) or not _launches(texts[at:]):
             return at
         at = next((i for i in range(at + 1, len(words)) if is_start(texts[i])), len(words))
     return at
+
+
+def _follows_prefix(text: str) -> bool:
+    """Whether a word begins a program behind a variable that holds what stands before it (`$PREFIX vllm serve`)."""
+    return is_start(text) or _sets(text)
 
 
 def _sets(text: str) -> bool:
@@ -100,7 +108,7 @@ def _front_end(words: Sequence[Word], form: str) -> Iterator[Fragment]:
     if words[0].opaque and "-m" in texts[1:4]:
         texts[0] = "python3"
     found = front_end(texts)
-    if found is not None:
+    if found is not None and found.arguments < len(words):
         yield Fragment(form, tuple(words[found.arguments :]), command=words[found.program].mark)
 
 
