@@ -70,6 +70,8 @@ class _Stage:
         """What the container starts by its entry point and command."""
         words = (*self.entry, *self.command)
         found = list(started(words, DOCKERFILE)) if words else []
+        if not found and self.command:
+            found = list(started(self.command, DOCKERFILE))  # by a supervisor, say
         if not found and words and not self.entry and docker_run.serves(image.text) and words[0].text.startswith("-"):
             found = [Fragment(DOCKERFILE, words)]
         for fragment in found:

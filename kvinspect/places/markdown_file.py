@@ -9,6 +9,7 @@ from typing import NamedTuple
 from kvinspect.document.problem import Mark
 from kvinspect.places import dockerfile, forms, python_file, shell
 from kvinspect.places.fragment import Fragment
+from kvinspect.places.ipython import parted
 from kvinspect.places.source import Source, of_file, of_lines
 
 MAX_CHARACTERS = 2_000_000
@@ -16,7 +17,7 @@ _BLOCKS = ["fence", "blockquote", "list", "code", "html_block", "heading"]
 _DEEP = 3
 """Fences that stand indented below each other, as MkDocs' tabs have them."""
 
-_SHELL_PROMPT = re.compile(r"\s*\$ +")
+_SHELL_PROMPT = re.compile(r"\s*(?:\$ +|!(?=\w))")
 _PYTHON_PROMPT = re.compile(r"\s*(?:>>>|\.\.\.) ?")
 
 
@@ -100,7 +101,9 @@ def _shell(source: Source, names: python_file.Names) -> Iterator[Fragment]:
 
 
 def _python(source: Source, names: python_file.Names) -> Iterator[Fragment]:
-    return python_file.find_in(_unprompted(source, _PYTHON_PROMPT), forms.MARKDOWN_PYTHON, names)
+    cell = parted(_unprompted(source, _PYTHON_PROMPT))
+    yield from shell.find_in(cell.shell, forms.MARKDOWN_SHELL)
+    yield from python_file.find_in(cell.python, forms.MARKDOWN_PYTHON, names)
 
 
 def _dockerfile(source: Source, names: python_file.Names) -> Iterator[Fragment]:

@@ -93,6 +93,7 @@ class _Reader:
         for node in ast.walk(self.tree):
             if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
                 yield from self._of_assigned(node, kwargs)
+                yield from self._of_item(node, kwargs)
             elif isinstance(node, ast.AugAssign | ast.Call):
                 yield from self._of_extended(node)
 
@@ -148,6 +149,16 @@ class _Reader:
         named = any(isinstance(target, ast.Name) and target.id in kwargs for target in targets)
         if named and node.value is not None and (entries := self.values.of_dict(node.value)):
             yield Fragment(forms.PYTHON_DICT, entries=entries)
+
+    def _of_item(self, node: ast.Assign | ast.AnnAssign, kwargs: set[str]) -> Iterator[Fragment]:
+        """A key that is added to such a dictionary later."""
+        target = node.targets[0] if isinstance(node, ast.Assign) else node.target
+        if not isinstance(target, ast.Subscript) or not isinstance(target.value, ast.Name) or node.value is None:
+            return
+        key = target.slice
+        if target.value.id in kwargs and isinstance(key, ast.Constant) and isinstance(key.value, str):
+            found = self.values.entry(key.value, self.text.span(key)[0], node.value)
+            yield Fragment(forms.PYTHON_DICT, entries=(found._replace(key=self.values.word(key)),))
 
     def _of_list(self, node: ast.List | ast.Tuple) -> Iterator[Fragment]:
         """A command as a list of words."""

@@ -22,6 +22,7 @@ def words(text):
         'FROM base\nENTRYPOINT ["python3", "-m", "vllm.entrypoints.openai.api_server"]\nCMD ["--model", "m"]',
         'FROM base\nCMD ["vllm", "serve", "--model", "m"]',
         'FROM base\nCMD ["sh", "-c", "vllm serve --model m"]',
+        'FROM base\nENTRYPOINT ["python", "-m", "supervisor"]\nCMD ["vllm", "serve", "--model", "m"]',
         "FROM base\nCMD vllm serve --model m",
         "FROM base\ncmd exec vllm serve \\\n# a comment\n  --model m",
         "FROM base\nRUN <<EOF\nvllm serve --model m\nEOF",

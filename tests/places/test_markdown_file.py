@@ -30,6 +30,16 @@ def test_a_session_is_read_behind_its_prompts():
     assert [(word.text, *word.mark) for word in one.words] == [("m", 5, 14), ("--seed", 6, 5), ("1", 6, 12)]
 
 
+@pytest.mark.parametrize("language", ["bash", "python", ""])
+def test_a_cell_pasted_into_a_fence(language):
+    (one,) = fenced(
+        language,
+        "# a cell\nimport os\n!vllm serve {m} --seed 1 &" if language == "python" else "!vllm serve m --seed 1",
+    )
+    assert [word.text for word in one.words[1:]] == ["--seed", "1"]
+    assert one.words[1].mark.column == (17 if language == "python" else 15)
+
+
 def test_imports_of_an_earlier_fence_count():
     text = "```python\nfrom vllm import LLM\n```\n\n```py\n>>> LLM('m', seed=1)\n```\n"
     (one,) = markdown_file.find(text, "a.md")

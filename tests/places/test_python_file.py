@@ -108,3 +108,9 @@ def test_texts_that_are_run(text):
 def test_a_shell_in_a_list_is_one_place():
     (one,) = found("import subprocess as s\ns.run(['bash', '-c', 'vllm serve m --seed 1'])")
     assert one.words[1].mark == Mark(2, 36)
+
+
+def test_a_key_that_is_added_to_a_dictionary_of_arguments():
+    first, second = found("from vllm import LLM\nK = {}\nK['seed'] = 1\nLLM('m', **K)")
+    assert ([entry.key.text for entry in first.entries], first.entries[0].key.begins) == (["seed"], Mark(3, 4))
+    assert [entry.key.text for entry in second.entries] == ["model"]
