@@ -127,7 +127,7 @@ def lint(
     if verbose:
         _say_kinds([result for result, _ in every])
     _say_faults([result for result, _ in every], debug)
-    results = _of_our_kinds(every, skip_others)
+    results = _of_our_kinds(every, skip_others, verbose)
     if write_baseline:
         findings = [finding for result in results for finding in result.findings if not finding.unjudged]
         write(known.written(findings), write_baseline, Syntax.QUOTED, counted(len(findings), "finding"))
@@ -198,18 +198,23 @@ def _results(paths: list[str], options: Options, jobs: int, quiet: bool) -> list
     from kvinspect.api.lint import lint_many
     from kvinspect.cli.progress import step_bar
     from kvinspect.cli.walk import named_files
-    from kvinspect.linting.lint_file import unjudged
+    from kvinspect.linting.lint_file import FileResult, unjudged
+    from kvinspect.linting.read import is_worth_reading, takes_name
 
     files: dict[str, Named] = {}
+    others: list[tuple[FileResult, bool]] = []
     unread: list[DocumentError] = []
-    for found in named_files(paths, unread.append):
+    for found in named_files(paths, unread.append, takes_name):
+        if not found.by_call and not is_worth_reading(found.file):
+            others.append((FileResult(found.file, "other", "", ours=False), False))
+            continue
         known = files.setdefault(os.path.normpath(found.file), found)
         files[os.path.normpath(found.file)] = found if found.by_call else known
     linked = frozenset(one.file for one in files.values() if one.elsewhere)
     with step_bar("files", len(files) > 1 and not quiet) as progress:
         results = lint_many([one.file for one in files.values()], options, jobs, linked, progress)
     every = [(result, one.by_call) for result, one in zip(results, files.values(), strict=True)]
-    return every + [(unjudged(error.errors), True) for error in unread]
+    return every + others + [(unjudged(error.errors), True) for error in unread]
 
 
 def _say_faults(results: Sequence[FileResult], debug: bool) -> None:
@@ -222,19 +227,24 @@ def _say_faults(results: Sequence[FileResult], debug: bool) -> None:
             say("\n".join(map(safe, result.fault.splitlines())))
 
 
-def _of_our_kinds(results: Sequence[tuple[FileResult, bool]], skip_others: bool) -> list[FileResult]:
-    """The results of files that kvinspect reads; how many others there are is said."""
+def _of_our_kinds(results: Sequence[tuple[FileResult, bool]], skip_others: bool, verbose: bool) -> list[FileResult]:
+    """The results of files that hold something of vLLM's, and of those that the call names; the others are counted."""
     from kvinspect.linting.lint_file import OTHER
     from kvinspect.output import inputs
 
     for result, named in results:
         # Other processes may have read it, and what a folder holds of other kinds is no input.
-        (inputs.note if named or result.kind != "other" else inputs.forget)(result.source)
-    kept = [result for result, named in results if result.kind != "other" or (named and not skip_others)]
+        (inputs.note if named or result.ours else inputs.forget)(result.source)
+    kept = [result for result, named in results if _is_spoken_of(result, named, skip_others)]
     skipped = len(results) - len(kept)
-    if skipped:
+    if skipped and verbose:
         say(f"{counted(skipped, 'file')} skipped: {OTHER}")
     return kept
+
+
+def _is_spoken_of(result: FileResult, named: bool, skip_others: bool) -> bool:
+    """Whether a file is answered: each that the call names, of a folder's those with something of vLLM's."""
+    return not (skip_others and result.kind == "other") if named else result.ours
 
 
 def _without_known(results: Sequence[FileResult], baseline: str | None) -> list[FileResult]:
@@ -260,7 +270,8 @@ def _report(results: Sequence[FileResult]) -> LintReport:
     rules = [RuleInfo(*rule[:4], page(rule.code)) for rule in all_rules() if rule.code in used]
     remarks = [(result.source, result.remark) for result in results if result.remark]
     lines = {result.source: result.text for result in results if result.kind == "command"}
-    return LintReport(findings, [result.source for result in results], __version__, rules, remarks, lines)
+    places = sum(result.places for result in results)
+    return LintReport(findings, [result.source for result in results], __version__, rules, remarks, lines, places)
 
 
 def _by_place(output: str | None) -> How:

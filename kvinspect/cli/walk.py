@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 SUFFIXES = (".yaml", ".yml", ".json")
 Ignored = tuple[tuple[bytes, "Rules"], ...]
 """(the folder of a .gitignore, its rules), the outermost first."""
+Takes = Callable[[str], bool]
+"""Whether a walk takes a file of this name."""
 Tell = Callable[[DocumentError], None]
 """What is done with a .gitignore that cannot be read: its folder is walked without it."""
 
@@ -34,13 +36,13 @@ class Named(NamedTuple):
     elsewhere: bool = False
 
 
-def named_files(names: Sequence[str], tell: Tell = _raise) -> Iterator[Named]:
-    """Each file that a call names, `-` for standard input, in the order of the call."""
+def named_files(names: Sequence[str], tell: Tell = _raise, takes: Takes | None = None) -> Iterator[Named]:
+    """Each file that a call names, `-` for standard input, in the order of the call; `takes` as in `files_below`."""
     for name in names:
         if name == "-" or os.path.isfile(name):
             yield Named(name, True)
         elif os.path.isdir(name):
-            yield from (_found(str(file), name) for file in files_below(pathlib.Path(name), tell=tell))
+            yield from (_found(str(file), name) for file in files_below(pathlib.Path(name), tell=tell, takes=takes))
         elif is_pattern(name):
             yield from (_found(file, _folder_of(name)) for file in _matching(name))
         else:
@@ -84,26 +86,36 @@ class Folder(NamedTuple):
     ignored: Ignored
 
 
-def files_below(folder: pathlib.Path, *, git: bool = True, tell: Tell = _raise) -> Iterator[pathlib.Path]:
+def is_data(name: str) -> bool:
+    """Whether a file is YAML or JSON by its name."""
+    return os.path.splitext(name)[1].lower() in SUFFIXES
+
+
+def files_below(
+    folder: pathlib.Path, *, git: bool = True, tell: Tell = _raise, takes: Takes | None = None
+) -> Iterator[pathlib.Path]:
     """YAML and JSON files in a folder and below it, sorted; hidden ones and what git ignores are left out.
+
+    With `takes` the files whose names it takes.
 
     Links to folders are not followed. A folder that cannot be listed stands for itself, so that whoever reads it says
     so. Without `git` a .gitignore is a file as any.
     """
     real = os.fsencode(os.path.realpath(folder))
     # A stack and no recursion: folders may lie in each other as deep as the system lets them.
-    waiting = [_entries(Folder(folder, real, _of_parents(folder, tell) if git else ()), git, tell)]
+    wanted = takes or is_data
+    waiting = [_entries(Folder(folder, real, _of_parents(folder, tell) if git else ()), git, tell, wanted)]
     while waiting:
         found = next(waiting[-1], None)
         if found is None:
             waiting.pop()
         elif isinstance(found, Folder):
-            waiting.append(_entries(found, git, tell))
+            waiting.append(_entries(found, git, tell, wanted))
         else:
             yield found
 
 
-def _entries(folder: Folder, git: bool, tell: Tell) -> Iterator[Folder | pathlib.Path]:
+def _entries(folder: Folder, git: bool, tell: Tell, takes: Takes) -> Iterator[Folder | pathlib.Path]:
     """The folders and files in a folder that are walked, sorted."""
     try:
         with os.scandir(folder.path) as listed:
@@ -119,7 +131,7 @@ def _entries(folder: Folder, git: bool, tell: Tell) -> Iterator[Folder | pathlib
         path = pathlib.Path(entry.path)
         if entry.is_dir(follow_symlinks=False):
             yield Folder(path, real, ignored)
-        elif path.suffix.lower() in SUFFIXES and _may_be_file(entry):
+        elif takes(entry.name) and _may_be_file(entry):
             yield path
 
 

@@ -104,13 +104,17 @@ def read_source(
         _measure(origin, name or "<document>")
         return Source(name or "<document>", plain(origin))
     label = printable(name) if name else label_of(origin)
-    data = _bytes_of(str(origin), label)
     try:
-        return parse(text_of(data, label), label, loose)._replace(private=private)
+        return parse(read_text(origin, label), label, loose)._replace(private=private)
     except DocumentError as error:
         if not private:
             raise
         raise DocumentError([unquoted(error.errors[0], label, private)]) from None
+
+
+def read_text(origin: str | pathlib.Path, label: str) -> str:
+    """The text of a path, or of `-` for standard input. Raises DocumentError where it is not there, or no text."""
+    return text_of(_bytes_of(str(origin), label), label)
 
 
 def label_of(origin: Any) -> str:
@@ -184,6 +188,13 @@ def parse(text: str, name: str, loose: bool = False) -> Source:
             if error.errors[0].kind != "syntax":
                 break
     raise errors[0]
+
+
+def unparsed(text: str, name: str) -> Source:
+    """A text that is not read as a whole, with the line ends and comments that files of this name have."""
+    suffix = pathlib.PurePath(name).suffix.lower()
+    reader = _YAML if suffix in (".yaml", ".yml") else _JSON
+    return Source(name, None, text, line_end=reader.line_end, comments=reader.comments)
 
 
 def _parse_json(text: str) -> tuple[Any, Positions, list[Problem]]:

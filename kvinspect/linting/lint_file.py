@@ -14,18 +14,20 @@ from kvinspect.document.finding import Finding, Severity
 from kvinspect.document.load import from_source
 from kvinspect.document.problem import DocumentError, Path, Problem
 from kvinspect.document.refusal import Unknown
-from kvinspect.document.source import Source, because, label_of, read_source
+from kvinspect.document.source import Source, because, label_of
 from kvinspect.geometry.runs import Intricate
+from kvinspect.linting.lint_places import judge
 from kvinspect.linting.planned_to_written import places_in
 from kvinspect.linting.positions import finding_at
 from kvinspect.linting.problems import as_findings
+from kvinspect.linting.read import Read, was_ours, what_is
 from kvinspect.linting.registry import all_rules
 from kvinspect.linting.rule import Kind, Rule
 from kvinspect.linting.settings import Settings
 from kvinspect.linting.subjects.document import DocumentSubject
 from kvinspect.linting.subjects.serve_file import ServeSubject
 from kvinspect.linting.suppress import silenced
-from kvinspect.question.kinds import FileKind, kind_of
+from kvinspect.question.kinds import FileKind
 from kvinspect.question.question import Question, Rules
 from kvinspect.releases.data import flags
 from kvinspect.releases.release import Release
@@ -35,13 +37,13 @@ if TYPE_CHECKING:
     from kvinspect.question.model import ModelQuestion
 
 
-Kinds = FileKind | Literal["unreadable", "command"]
+Kinds = FileKind | Literal["unreadable", "command", "places"]
 
 
 class FileResult(NamedTuple):
     """What came of a file: its kind (`unreadable` where that could not be told), the release, the findings.
 
-    Or of a command line, which no file holds.
+    Or of a command line, which no file holds; `places` is a file of another kind that holds arguments of vLLM.
     """
 
     source: str
@@ -59,6 +61,10 @@ class FileResult(NamedTuple):
     """The traceback where kvinspect itself failed, which is a finding as well."""
     text: str = ""
     """The command line that was judged."""
+    places: int = 0
+    """How many places of a file of another kind were judged, by their flags."""
+    ours: bool = True
+    """Whether something of vLLM's was found, so that a file that no call names is spoken of."""
 
     @property
     def failing(self) -> bool:
@@ -94,14 +100,32 @@ def lint_under(
     """
     label = name or label_of(origin)
     try:
-        source = read_source(origin, name, loose=True, private=private)
-        kind = kind_of(source.value, source.name)
+        found = what_is(origin, name, private)
     except DocumentError as error:
         verdict = Verdict("", list(as_findings(error.errors)))
-        return [result_of("unreadable", Source(label, None), verdict, settings)] * len(engines)
+        result = result_of("unreadable", Source(label, None), verdict, settings)
+        return [result._replace(ours=was_ours(origin))] * len(engines)
     except Exception as error:
         return [failed(label, error)] * len(engines)
-    return [_linted(kind, source, settings, engine) for engine in engines]
+    return [_of_read(found, settings, engine) for engine in engines]
+
+
+def _of_read(found: Read, settings: Settings, engine: str | None) -> FileResult:
+    if found.kind != "places":
+        return _linted(found.kind, found.source, settings, engine)._replace(ours=found.ours)
+    try:
+        verdict = verdict_of(found.source, lambda: _of_places(found, settings, engine))
+        return result_of("places", found.source, verdict, settings)._replace(places=len(found.places))
+    except Exception as error:
+        return failed(found.source.name, error)
+
+
+def _of_places(found: Read, settings: Settings, engine: str | None) -> Verdict:
+    try:
+        judged = judge(found.places, found.source, settings, engine)
+    except Unknown as unknown:
+        raise DocumentError(found.source.placed([unknown.problem._replace(path=())])) from None
+    return Verdict(", ".join(judged.releases) if len(judged.releases) == 1 else "", judged.findings)
 
 
 def failed(label: str, error: Exception) -> FileResult:
@@ -162,7 +186,7 @@ def _other(source: Source, settings: Settings, engine: str | None) -> Verdict:
 def result_of(kind: Kinds, source: Source, verdict: Verdict, settings: Settings) -> FileResult:
     """The result with what is switched off, silenced or of another severity by the settings."""
     kept = [f._replace(severity=settings.severity.get(f.code, f.severity)) for f in verdict.findings]
-    if kind in ("document", "serve"):
+    if kind in ("document", "serve", "places"):
         kept = silenced(kept, source, lambda code: not verdict.remark or code in _of_flags())
     on = settings.codes(source.name)
     kept = [finding for finding in kept if finding.code in on or finding.unjudged]
@@ -185,7 +209,7 @@ def _unquoted(result: FileResult, source: Source) -> FileResult:
 @cache
 def _of_flags() -> frozenset[str]:
     """The rules that need no model, which are asked about every serve file."""
-    return frozenset(rule.code for rule in all_rules() if rule.kind in ("serve", "file"))
+    return frozenset(rule.code for rule in all_rules() if rule.kind in ("serve", "command", "file"))
 
 
 def _document(source: Source, settings: Settings, engine: str | None) -> Verdict:
@@ -235,7 +259,11 @@ def _serve(source: Source, settings: Settings, engine: str | None) -> Verdict:
 def of_flags(source: Source, release: Release, model: Callable[[], Sequence[Finding] | None]) -> Verdict:
     """The verdict on flags, and behind them on the model under these, where there is one and the flags are right."""
     subject = ServeSubject(source, release, flags.read(release.version), source.repeated)
-    found = [*checked(subject, "serve", source), *as_findings(source.placed(subject.unknown_names))]
+    found = [
+        *checked(subject, "command", source),
+        *checked(subject, "serve", source),
+        *as_findings(source.placed(subject.unknown_names)),
+    ]
     if any(finding.severity is Severity.ERROR for finding in found):
         return Verdict(release.version, found, "judged by its flags only: the model is judged once they are right")
     about = model()

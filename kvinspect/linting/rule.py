@@ -10,8 +10,9 @@ from kvinspect.document.problem import Mark, Path
 
 NOTE, WARNING, ERROR = Severity.NOTE, Severity.WARNING, Severity.ERROR
 
-Kind = Literal["document", "serve", "model", "file"]
-"""What a rule looks at: a document, a `vllm serve --config` file, a model, or any file as a text (no check then)."""
+Kind = Literal["document", "serve", "command", "place", "model", "file"]
+"""What a rule looks at: a document, flags of `vllm serve` wherever they stand, those of a `--config` file or a command
+alone, a place of engine arguments with what is around it, a model, or any file as a text (no check then)."""
 
 
 class Found(NamedTuple):

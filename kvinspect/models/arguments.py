@@ -142,11 +142,17 @@ _ALIASES = {"float": "float32", "half": "float16"}
 
 
 @cache
+def every_argument() -> frozenset[str]:
+    """The names of `EngineArgs`, of all releases together."""
+    text = (pathlib.Path(__file__).parent / "engine_arguments.json").read_text(encoding="utf-8")
+    return frozenset(json.loads(text))
+
+
+@cache
 def _others() -> frozenset[str]:
     """Arguments of vLLM that change nothing here, those of its server among them."""
-    text = (pathlib.Path(__file__).parent / "engine_arguments.json").read_text(encoding="utf-8")
     served = {name.replace("-", "_") for version in catalogue.versions() for name in flags.read(version).by_name}
-    return frozenset(json.loads(text)) | served
+    return every_argument() | served
 
 
 def engine_arguments(given: Mapping[str, Any] | EngineArguments | None) -> EngineArguments:

@@ -32,9 +32,9 @@ class Entry(NamedTuple):
 
     key: Word
     value: Word | None
-    """None for a value that is no scalar; see `nested`."""
+    """As it is written; None where that cannot be said."""
     nested: object = None
-    """The plain value of a mapping or a list."""
+    """The plain value, where it is other than the text: of a mapping, a list, a number."""
     name: str | None = None
     """What the engine calls the key, where a wrapper has a name of its own for it."""
 
@@ -72,4 +72,14 @@ class Fragment(NamedTuple):
     part_of: Mark | None = None
     """Of a variable's flags: the first word of the command whose `whole` has them. Listed, and judged there."""
     start: Mark | None = None
-    """Where the place begins, if not at its first word (KServe: the model in `command`, the flags in `args`)."""
+    """Where the place begins, where that is not its first word: KServe has the model in another list than the flags."""
+    model: Word | None = None
+    """The model, where something beside the engine's arguments names it."""
+
+    @property
+    def begins(self) -> Mark:
+        """Where its arguments begin."""
+        if self.start:
+            return self.start
+        first = self.words[0].mark if self.words else self.entries[0].key.mark if self.entries else None
+        return first or self.command or Mark(1, 1)

@@ -9,6 +9,7 @@ from kvinspect.commands.programs import CONTAINERS, SHELLS, behind_prefixes, is_
 from kvinspect.document.problem import Mark
 from kvinspect.places import docker_run
 from kvinspect.places.fragment import Entry, Fragment, Said, Word
+from kvinspect.places.names import own_flags
 from kvinspect.places.programs import front_end
 from kvinspect.places.source import Source
 
@@ -109,7 +110,9 @@ def _front_end(words: Sequence[Word], form: str) -> Iterator[Fragment]:
         texts[0] = "python3"
     found = front_end(texts)
     if found is not None and found.arguments < len(words):
-        yield Fragment(form, tuple(words[found.arguments :]), command=words[found.program].mark)
+        arguments = tuple(words[found.arguments :])
+        own = own_flags(arguments) if found.kind == "wrapper" else ()
+        yield Fragment(form, arguments, command=words[found.program].mark, own_flags=own)
 
 
 def _in_strings(words: Sequence[Word], form: str, source: Inner, deep: int) -> Iterator[Fragment]:

@@ -57,4 +57,6 @@ def _of_value(entry: Entry, drops_false: bool) -> str:
     return ""
 
 
-RULE = Rule("KV004", "yaml-surprise", WARNING, "a value that YAML 1.1 reads differently than it looks", check, "serve")
+RULE = Rule(
+    "KV004", "yaml-surprise", WARNING, "a value that YAML 1.1 reads differently than it looks", check, "command"
+)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from kvinspect.document.problem import nearest
 from kvinspect.linting.rule import ERROR, Found, Rule
 from kvinspect.linting.subjects.serve_file import ServeSubject
+from kvinspect.models.flag_names import replaced
 from kvinspect.models.json_keys import unknown_keys
 from kvinspect.releases.data import flags
 from kvinspect.releases.data.catalogue import versions
@@ -26,6 +27,10 @@ def check(subject: ServeSubject) -> Iterator[Found]:
 
 
 def _hint(key: str, subject: ServeSubject) -> str:
+    """Who has it and what replaces it, else the nearest name."""
+    replacement = replaced(key, subject.flags)
+    if replacement:
+        return replacement
     others = [version for version in versions() if flags.read(version).find(key)]
     if others:
         return f"; {', '.join(others)} has it" if len(others) == 1 else f"; {', '.join(others)} have it"

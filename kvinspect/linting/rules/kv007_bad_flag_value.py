@@ -31,9 +31,20 @@ def _wrong(entry: Entry) -> str:
         return _list(flag, value)
     if isinstance(value, (bool, dict)):
         return ""
+    if flag["takes"] == "nothing":
+        return _not_taken(entry)
     # A word that a YAML reader makes of a number is KV004.
     read = "" if NO_DOT.fullmatch(entry.written or "") else _read(flag, value)
     return _not_chosen(flag, value) or read or _outside(flag, value)
+
+
+def _not_taken(entry: Entry) -> str:
+    """A word behind a flag that is on by itself: the parser refuses it, or reads it as the model."""
+    name = entry.key.replace("_", "-")
+    negated = entry.flag and entry.flag.get("negates") and not name.startswith("no-")
+    off = str(entry.value).lower() in ("false", "0", "no", "off")
+    instead = f"--no-{name} switches it off" if off and negated else "leave it out" if off else "write the flag alone"
+    return f"takes no value, found {shown(entry.value)}; {instead}"
 
 
 def _not_chosen(flag: Mapping[str, Any], value: object) -> str:

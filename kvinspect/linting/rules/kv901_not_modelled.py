@@ -27,4 +27,4 @@ def _found(rows: Mapping[str, duties.Duty], name: str, value: Any, path: tuple[s
         yield Found(path, f"--{name} is not modelled: {duty.says}; no number takes it into account", at_key=True)
 
 
-RULE = Rule("KV901", "not-modelled", NOTE, "a setting that affects the KV cache and is not modelled", check, "serve")
+RULE = Rule("KV901", "not-modelled", NOTE, "a setting that affects the KV cache and is not modelled", check, "command")

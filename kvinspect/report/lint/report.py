@@ -34,6 +34,8 @@ class LintReport(NamedTuple):
     """(file, what was left unjudged in it) where no finding says so."""
     command_lines: Mapping[str, str] = {}
     """The text of each source that is a command line and no file."""
+    places: int = 0
+    """How many places of engine arguments were judged in files of other kinds, by their flags alone."""
 
     @property
     def counts(self) -> Counter[Severity]:
@@ -46,6 +48,8 @@ class LintReport(NamedTuple):
         files = counted(len(self.sources), "command line" if self.command_lines else "file")
         if not self.sources:
             return "Nothing was checked."
+        if self.places:
+            files += f", {counted(self.places, 'place')} judged by flags only"
         if self.remarks:
             files += f", {len(self.remarks)} judged in part"
         if not self.findings:
