@@ -108,12 +108,15 @@ def lint(
         str | None, typer.Option(metavar="FILE", help="A kvinspect.toml or pyproject.toml; absent: the nearest one.")
     ] = None,
     jobs: Annotated[int, typer.Option(metavar="N", min=1, max=256, help="Number of processes.")] = 1,
+    places: Annotated[
+        bool, typer.Option("--places", help="List the places that hold arguments of vLLM, and judge nothing.")
+    ] = False,
     quiet: Quiet = False,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Say what each file was taken for.")] = False,
     color: Coloured = Color.auto,
     debug: Debug = False,
 ) -> None:
-    """Check documents, models' config.json, `vllm serve --config` files or a `vllm serve` command against vLLM.
+    """Check documents, models' config.json, `vllm serve` commands and arguments of vLLM in any file against vLLM.
 
     Inspection and planning documents as they stand; a config.json, and a serve file whose model is here, planned.
     One name that is no file, and whatever has flags, is a model. Without PATH the folder configs/. Ends with 1 where
@@ -123,6 +126,9 @@ def lint(
 
     options = _options(engine, select, ignore, fail_on, config)
     words = unmarked(paths or ["configs"])
+    if places:
+        _list_places(words, how or by_ending(output, ENDINGS, How.text), output)
+        return
     every = _of_command(words, options) if _is_command(words) else _results(words, options, jobs, quiet)
     if verbose:
         _say_kinds([result for result, _ in every])
@@ -135,7 +141,21 @@ def lint(
     results = _without_known(results, baseline)
     if output or not quiet:
         _print(_report(results), how or by_ending(output, ENDINGS, _by_place(output)), statistics, output, color)
-    raise typer.Exit(CLEAN if skip_others and not results else _code(results, exit_zero))
+    only_others = not results and (skip_others or any(not named for _, named in every))
+    raise typer.Exit(CLEAN if only_others else _code(results, exit_zero))
+
+
+def _list_places(words: list[str], how: How, output: str | None) -> None:
+    """Write the places of the files that a call names. Raises BadParameter for a format of findings alone."""
+    from kvinspect.cli.walk import named_files
+    from kvinspect.linting.listed_places import as_json, as_text, listed
+    from kvinspect.linting.read import is_worth_reading, takes_name
+
+    if how not in (How.text, How.json):
+        raise bad_call("lists places as text or json", "--format")
+    files = [one for one in named_files(words, takes=takes_name) if one.by_call or is_worth_reading(one.file)]
+    found = [place for one in files if not one.elsewhere for place in listed(one.file, one.by_call)]
+    write(as_json(found) if how is How.json else as_text(found), output, SYNTAX.get(how, Syntax.TEXT))
 
 
 def _options(

@@ -60,7 +60,7 @@ def read(fragment: Fragment, release: str | None) -> Arguments:
 def _of_entry(entry: Entry, known: Sequence[Flags], own: set[Mark]) -> Argument:
     key, value = entry.key, entry.value
     head, dot, keys = key.text.partition(".")
-    name = (entry.name or name_of(head)).replace("_", "-") + dot + keys
+    name = entry.name.replace("_", "-") if entry.name else name_of(head) + dot + keys
     said = value.text if value else True
     opaque = bool(value and value.opaque)
     return Argument(

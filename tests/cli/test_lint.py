@@ -69,8 +69,33 @@ def test_exit_codes(lint, folder):
 def test_files_of_other_kinds_are_skipped_in_folders_and_not_when_named(lint, folder):
     (folder / "configs" / "pod.yaml").write_text("apiVersion: v1\nkind: Pod\n")
     done = lint("configs")
-    assert (done.returncode, "1 file skipped" in done.stderr) == (1, True)
+    assert (done.returncode, "pod.yaml" in done.stdout + done.stderr) == (1, False)
+    assert "1 file skipped" in lint("configs", "--verbose").stderr
     assert lint("configs/pod.yaml").returncode == 2
+
+
+def test_a_folder_without_anything_of_vllm_is_clean(lint, folder):
+    (folder / "other").mkdir()
+    (folder / "other" / "broken.yaml").write_text("a: [1\n", encoding="utf-8")
+    (folder / "other" / "options.yaml").write_text("kv_cache_config: {free_gpu_memory_fraction: 0.9}\n")
+    done = lint("other")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "Nothing was checked.\n", "")
+    (folder / "other" / "document.yaml").write_text("kv_cache_config: {num_blocks: [1\n", encoding="utf-8")
+    assert lint("other").returncode == 1
+
+
+def test_places_are_listed(lint, folder):
+    import json
+
+    (folder / "deploy").mkdir()
+    compose = "services:\n  a:\n    image: vllm/vllm-openai:v0.28.0\n    command: [--model, m/x, --max-num-seqs, '8']\n"
+    (folder / "deploy" / "compose.yaml").write_text(compose, encoding="utf-8")
+    (place,) = json.loads(lint("deploy", "--places", "--format", "json").stdout)
+    assert (place["file"], place["line"], place["column"]) == ("deploy/compose.yaml", 4, 15)
+    assert (place["release"]["value"], place["release"]["line"], place["model"]["value"]) == ("0.28.0", 3, "m/x")
+    assert [(one["name"], one["value"]) for one in place["flags"]] == [("model", "m/x"), ("max-num-seqs", "8")]
+    assert lint("deploy", "--places").stdout.splitlines()[-1] == "1 place in 1 file."
+    assert lint("deploy", "--places", "--format", "sarif").returncode == 2
 
 
 @pytest.mark.parametrize("how", ["text", "json", "github", "sarif", "junit", "gitlab"])

@@ -9,6 +9,7 @@ import kvinspect
 from conftest import ROOT
 from kvinspect.api.lint import Options, lint_many
 from kvinspect.linting import lint_file as lint_run
+from kvinspect.linting import read as reading
 from kvinspect.linting.settings import Settings
 from kvinspect.models import hub
 
@@ -46,7 +47,7 @@ def test_a_planning_document_without_memory_says_that_its_cache_is_not_judged(li
 
 
 def test_the_summary_counts_what_was_judged_in_part(lint, tmp_path):
-    (tmp_path / "serve.yaml").write_text("block-size: 16\n", encoding="utf-8")
+    (tmp_path / "serve.yaml").write_text("max-num-seqs: 16\n", encoding="utf-8")
     assert lint("serve.yaml").stdout == f"serve.yaml: {SAID}\nNo findings in 1 file, 1 judged in part.\n"
     (tmp_path / "eagle.yaml").write_text(EAGLE, encoding="utf-8")
     assert lint(".").stdout.splitlines()[-1] == "Found 1 finding (1 warning) in 2 files, 1 judged in part."
@@ -113,7 +114,8 @@ def test_a_pipe_is_read_by_the_process_that_holds_it(tmp_path):
 @pytest.mark.parametrize("where", ["read_source", "kind_of", "from_source", "silenced"])
 @pytest.mark.parametrize("error", [RecursionError("deep"), KeyError("x"), MemoryError(), ZeroDivisionError()])
 def test_whatever_goes_wrong_is_a_finding_of_its_file_and_no_secret(tmp_path, monkeypatch, where, error):
-    real = getattr(lint_run, where)
+    module = reading if where in ("read_source", "kind_of") else lint_run
+    real = getattr(module, where)
 
     def broken(origin, *rest, **more):
         if "bad" in str(getattr(origin, "name", origin)) or any("bad" in getattr(r, "name", "") for r in rest):
@@ -121,9 +123,9 @@ def test_whatever_goes_wrong_is_a_finding_of_its_file_and_no_secret(tmp_path, mo
         return real(origin, *rest, **more)
 
     if where == "kind_of":
-        monkeypatch.setattr(lint_run, where, lambda value, name: broken(name) if "bad" in name else real(value, name))
+        monkeypatch.setattr(module, where, lambda value, name: broken(name) if "bad" in name else real(value, name))
     else:
-        monkeypatch.setattr(lint_run, where, broken)
+        monkeypatch.setattr(module, where, broken)
     for name in ("bad.yaml", "good.yaml"):
         (tmp_path / name).write_text(EAGLE, encoding="utf-8")
     bad, good = lint_many([str(tmp_path / "bad.yaml"), str(tmp_path / "good.yaml")], Options())

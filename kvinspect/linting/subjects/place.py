@@ -40,7 +40,7 @@ class PlaceSubject(ServeSubject):
         said = {_key(one, fragment): one for one in self.arguments.flags if not one.own}
         self.by_key = said
         marks = _Marks({key: one.mark for key, one in said.items()}, fragment.begins)
-        value = {key: _value(one) for key, one in said.items()}
+        value = {key: _value(one) if fragment.entries else one.value for key, one in said.items()}
         super().__init__(source._replace(value=value, positions=marks), release, flags, ())
 
     @property
@@ -59,10 +59,12 @@ class PlaceSubject(ServeSubject):
 
 def _key(argument: Argument, fragment: Fragment) -> str:
     """A flag by its full name; an argument of a mapping or a call as it is written."""
-    return argument.written if fragment.entries and argument.written.islower() else argument.name
+    is_own_name = argument.name.replace("-", "_") == argument.written
+    return argument.written if fragment.entries and is_own_name else argument.name
 
 
 def _value(argument: Argument) -> Any:
+    """The value of a key or of an argument of a call, as its language reads it."""
     if argument.plain is not None:
         return argument.plain
     return {"True": True, "False": False}.get(str(argument.value), argument.value)
