@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from kvinspect.document.problem import Mark
-from kvinspect.places import dockerfile, forms, python_file, shell
+from kvinspect.places import dockerfile, forms, python_file, shell, yaml_file
 from kvinspect.places.fragment import Fragment
 from kvinspect.places.ipython import parted
 from kvinspect.places.source import Source, of_file, of_lines
@@ -110,9 +110,16 @@ def _dockerfile(source: Source, names: python_file.Names) -> Iterator[Fragment]:
     return dockerfile.find_in(source)
 
 
+def _yaml(source: Source, names: python_file.Names) -> Iterator[Fragment]:
+    for found in yaml_file.find_in(source):
+        kind = forms.YAML_SHELL if found.form == forms.YAML_FLAGS else found.form
+        yield found._replace(form=f"{forms.MARKDOWN_YAML}, {kind.partition(': ')[2]}")
+
+
 READERS: dict[str, Callable[[Source, python_file.Names], Iterator[Fragment]]] = {
     **dict.fromkeys(("", "bash", "sh", "shell", "zsh", "console", "shell-session", "terminal", "shellscript"), _shell),
     **dict.fromkeys(("python", "py", "python3", "pycon", "ipython"), _python),
+    **dict.fromkeys(("yaml", "yml"), _yaml),
     **dict.fromkeys(("dockerfile", "docker", "containerfile"), _dockerfile),
 }
 """A fence's language → what reads it; a fence of another one holds nothing."""

@@ -19,7 +19,7 @@ SHARED = frozenset((
     "tensor-parallel-size", "pipeline-parallel-size", "data-parallel-size", "nnodes", "node-rank", "master-addr",
     "master-port", "allowed-origins", "allowed-methods", "allowed-headers", "allow-credentials", "ssl-keyfile",
     "ssl-certfile", "ssl-ca-certs", "uds", "stream-interval", "tool-call-parser", "reasoning-parser", "enable-lora",
-    "max-lora-rank", "lora-modules", "kv-cache-dtype", "generation-config", "enable-chunked-prefill", "block-size",
+    "max-lora-rank", "lora-modules", "kv-cache-dtype", "generation-config", "block-size",
     "watchdog-config", "response-role", "attention-backend", "moe-backend",
 ))  # fmt: skip
 """Flags that other engines, trainers and tools have under the same name; they tell nothing."""

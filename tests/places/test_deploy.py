@@ -11,7 +11,7 @@ from kvinspect.places.flags import model_of, read
 from kvinspect.releases.lookup import known
 
 FOLDER = pathlib.Path(__file__).parent / "deploy"
-READERS = ("yaml_file", "json_file", "env_file", "unit_file")
+READERS = ("yaml_file", "json_file", "env_file", "unit_file", "markdown_file")
 CASES = yaml.safe_load((FOLDER / "expected.yaml").read_text(encoding="utf-8"))
 MINE = [case for case in CASES if reader_of(case["file"]) in READERS]
 OWN_NAMES = ("VLLM_IMAGE", "VLLM_EXTRA_ARGS")
