@@ -18,6 +18,8 @@ class NamedConfig(NamedTuple):
     name: str
     text: str
     source: str
+    beside: str = ""
+    """The text of the hf_quant_config.json beside it, where there is one."""
 
     @property
     def config(self) -> dict[str, Any]:

@@ -191,7 +191,8 @@ class ModelCall:
         from kvinspect.question.memory import ServedModel, memory_of
 
         served = ServedModel(self.model, self.given.engine, *self.device)
-        return memory_of(self.budget, arguments, self.command.found.folder, served)
+        found = self.command.found
+        return memory_of(self.budget, arguments, found.folder, served, found.hub_id)
 
     def question(self) -> ModelQuestion:
         """The question about the model; plenty of memory where no flag says how much and nothing depends on it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pathlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -114,11 +115,20 @@ def read_model(origin: Origin, inside: str | pathlib.Path | None = None) -> Mode
         return _checked(read_source(file, loose=loose, private=private))
 
     path = pathlib.Path(origin)
-    if is_folder(path):
-        beside = path / "hf_quant_config.json"
-        quantization = read(beside) if is_file(beside) else None
-        return Model(read(path / "config.json"), quantization)
-    return Model(read(path, loose=True))
+    file = path / "config.json" if is_folder(path) else path
+    beside = file.parent / "hf_quant_config.json"
+    quantization = read(beside) if file.name == "config.json" and is_file(beside) else None
+    return Model(read(file, loose=file is path), quantization)
+
+
+def read_model_text(text: str, name: str) -> Source:
+    """The configuration in a text that is no file; `name` is what it is called. Raises DocumentError."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        problem = Problem((), message="is no JSON", source=name)
+        raise DocumentError([problem]) from None
+    return _checked(read_source(value, name) if isinstance(value, Mapping) else Source(name, value))
 
 
 def _checked(source: Source) -> Source:

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-import os
 import pathlib
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from kvinspect.document.files import is_file, is_folder
-from kvinspect.document.limits import MAX_BYTES
 from kvinspect.document.problem import shortened
 from kvinspect.models.hub_cache import snapshot
 from kvinspect.output.waiting import waiting
 
 if TYPE_CHECKING:
     from kvinspect.bundled.lookup import NamedConfig
+    from kvinspect.models.hub_files import HubFiles
 
 CONFIG = "config.json"
+QUANTIZATION = "hf_quant_config.json"
+"""What ModelOpt wrote beside it in place of its quantization_config."""
+
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}")
 
 
@@ -32,6 +34,8 @@ class Located(NamedTuple):
     source: str = ""
     weights: pathlib.Path | None = None
     """The folder of the weights, where it is another one."""
+    hub_id: str = ""
+    """The name under which the hub has it, where it was asked about it."""
 
     @property
     def name(self) -> str:
@@ -104,46 +108,30 @@ def local_config(name: str, beside: str) -> pathlib.Path | None:
     return None
 
 
-SECONDS = 4
-"""To wait for the hub."""
-
-
 def _fetched(name: str, hint: str = "") -> Located:
+    """The config.json of a hub id, and what ModelOpt wrote beside it. Raises NotFound where there is none."""
     from kvinspect.bundled.lookup import NamedConfig
+    from kvinspect.models.hub_files import HubFiles, NotGiven
 
-    with waiting(f"asking the Hugging Face Hub for {CONFIG} of {name}"):
-        text = _download(name, CONFIG, hint)
-    return Located(config=NamedConfig(name, text, ""), source=f"{CONFIG} of {name} on the Hugging Face Hub")
-
-
-def _download(name: str, file: str, hint: str) -> str:
-    """The text of a small file of a hub id. Raises NotFound where the hub does not give it."""
-    from urllib.error import HTTPError, URLError
-    from urllib.request import Request, urlopen
-
-    instead = f"give the path of its {CONFIG}, or --like and a similar model{hint}"
-    if os.environ.get("HF_HUB_OFFLINE", "").upper() in ("1", "ON", "YES", "TRUE"):
-        raise NotFound(f"{name} is not found locally, and HF_HUB_OFFLINE forbids asking the hub; {instead}")
-    token = os.environ.get("HF_TOKEN")
-    endpoint = os.environ.get("HF_ENDPOINT") or "https://huggingface.co"
-    headers = {"User-Agent": "kvinspect", **({"Authorization": f"Bearer {token}"} if token else {})}
+    files = HubFiles(name)
     try:
-        if not endpoint.startswith(("https://", "http://")):
-            raise ValueError("HF_ENDPOINT is no http address")
-        with urlopen(Request(f"{endpoint}/{name}/resolve/main/{file}", headers=headers), timeout=SECONDS) as answer:
-            data = answer.read(MAX_BYTES + 1)
-        if len(data) > MAX_BYTES:
-            raise ValueError(f"its {file} has more than {MAX_BYTES} bytes")
-        return str(data.decode("utf-8"))
-    except HTTPError as error:
-        why = {401: "it is private or does not exist", 403: "access must be requested", 404: "it does not exist"}
-        raise NotFound(
-            f"{name} is not found locally, and the Hugging Face Hub does not give it "
-            f"({why.get(error.code, f'HTTP {error.code}')}); {instead}"
-        ) from None
-    except (URLError, OSError, ValueError) as error:
-        reason = str(getattr(error, "reason", "") or error) or type(error).__name__
-        raise NotFound(
-            f"{name} is not found locally, and the Hugging Face Hub could not be reached "
-            f"({shortened(reason, 80)}); {instead}"
-        ) from None
+        with waiting(f"asking the Hugging Face Hub for {CONFIG} of {name}"):
+            text = files.text(CONFIG)
+            beside = "" if '"quantization_config"' in text else _optional(files, QUANTIZATION)
+    except NotGiven as error:
+        instead = f"give the path of its {CONFIG}, or --like and a similar model{hint}"
+        raise NotFound(f"{name} is not found locally, and {error}; {instead}") from None
+    source = f"{CONFIG} of {name} on the Hugging Face Hub"
+    return Located(config=NamedConfig(name, text, "", beside), source=source, hub_id=name)
+
+
+def _optional(files: HubFiles, file: str) -> str:
+    """The text of a file that few models have, empty where this one has none."""
+    from kvinspect.models.hub_files import NotGiven
+
+    try:
+        return files.text(file)
+    except NotGiven as error:
+        if error.code != 404:
+            raise
+        return ""

@@ -44,7 +44,7 @@ def weights_of(folder: pathlib.Path) -> Weights | None:
     size, left = 0, MAX_WEIGHT_HEADERS
     for file in files:
         header = _header(file, left)
-        size, left = size + _data_bytes(file.name, header), left - len(header)
+        size, left = size + data_bytes(file.name, header), left - len(header)
     return Weights(size, f"the header of {name}")
 
 
@@ -56,6 +56,11 @@ def _total(index: pathlib.Path) -> int | None:
         return None
     if len(text) > MAX_WEIGHT_INDEX_BYTES:
         raise ValueError(f"{INDEX}: expected at most {MAX_WEIGHT_INDEX_BYTES} bytes, found more")
+    return total_in(text)
+
+
+def total_in(text: bytes) -> int | None:
+    """The bytes of all tensors that an index, or a part of one, names; None where it names none."""
     found = _TOTAL.search(text)
     return int(found[1]) or None if found else None
 
@@ -74,8 +79,8 @@ def _header(file: pathlib.Path, limit: int) -> bytes:
         raise ValueError(f"{file.name} is no safetensors file: {error}") from None
 
 
-def _data_bytes(name: str, header: bytes) -> int:
-    """Bytes of the tensors of a file: where its last one ends."""
+def data_bytes(name: str, header: bytes) -> int:
+    """Bytes of the tensors of a file: where its last one ends. Raises ValueError for a header that names none."""
     ends = [int(found[1]) for found in _END.finditer(header)]
     if not ends:
         raise ValueError(f"{name} is no safetensors file: its header names no tensors")

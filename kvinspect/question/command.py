@@ -5,7 +5,7 @@ from __future__ import annotations
 import pathlib
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kvinspect.commands.launched import Launch
 from kvinspect.commands.programs import COMMAND
@@ -16,14 +16,17 @@ from kvinspect.document.load import from_source
 from kvinspect.document.problem import DocumentError, Problem, shortened
 from kvinspect.document.source import Source, read_source
 from kvinspect.models.command import read_file, read_words
-from kvinspect.models.config import Model, read_model
+from kvinspect.models.config import Model, read_model, read_model_text
 from kvinspect.models.dotted import joined
 from kvinspect.models.given import SOURCE
-from kvinspect.models.hub import Located, located
+from kvinspect.models.hub import QUANTIZATION, Located, located
 from kvinspect.question.kinds import kind_of
 from kvinspect.question.question import Rules, placed
 from kvinspect.releases.data import flags
 from kvinspect.releases.data.flags import Flags
+
+if TYPE_CHECKING:
+    from kvinspect.bundled.lookup import NamedConfig
 
 NESTED = {
     "attention_backend": "attention_config",
@@ -57,7 +60,7 @@ class ServeCommand(NamedTuple):
         """The model. Raises DocumentError, which quotes nothing from outside the folder of a file that names it."""
         assert self.model is not None
         if self.found.config is not None:
-            return Model(read_source(self.found.config.config, self.found.config.name))
+            return _of_texts(self.found.config)
         return read_model(self.model, self.inside)
 
     def placed(self, error: DocumentError) -> DocumentError:
@@ -73,6 +76,12 @@ class ServeCommand(NamedTuple):
         if said is None:
             return problem
         return self.file.place(problem._replace(path=(keys[said], *(problem.path[1:] if said == name else ()))))
+
+
+def _of_texts(config: NamedConfig) -> Model:
+    """The model of a config.json that is no file. Raises DocumentError."""
+    beside = read_model_text(config.beside, f"{config.name}/{QUANTIZATION}") if config.beside else None
+    return Model(read_model_text(config.text, config.name), beside)
 
 
 def read_command(words: Sequence[str], engine: str | None, like: str | None = None) -> ServeCommand:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pathlib
+import warnings
 from collections.abc import Mapping
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kvinspect.models.arguments import argument, engine_arguments
@@ -59,9 +61,15 @@ class ServedModel(NamedTuple):
 
 
 def memory_of(
-    budget: Budget, arguments: Mapping[str, Any], folder: pathlib.Path | None, model: ServedModel | None = None
+    budget: Budget,
+    arguments: Mapping[str, Any],
+    folder: pathlib.Path | None,
+    model: ServedModel | None = None,
+    hub_id: str = "",
 ) -> Memory:
     """Bytes for the cache of one worker; without a model nothing is estimated.
+
+    The weights are those of `folder`, else those that the hub tells of `hub_id`, else computed.
 
     Raises NoMemory where nothing says how much, ValueError for no size.
     """
@@ -73,7 +81,7 @@ def memory_of(
     if budget.measured is not None:
         return budget.measured._replace(gpu=budget.size, gpu_name=budget.name)
     if budget.size is not None and model is not None:
-        return _estimate(budget, arguments, folder, model)
+        return _of_model(budget, arguments, model, _weights(budget, folder, hub_id))
     if arguments.get("num_gpu_blocks_override") is not None:
         return Memory(0, "not needed: the number of blocks is given")
     raise NoMemory(
@@ -82,22 +90,34 @@ def memory_of(
     )
 
 
-def _estimate(budget: Budget, arguments: Mapping[str, Any], folder: pathlib.Path | None, model: ServedModel) -> Memory:
+def _weights(budget: Budget, folder: pathlib.Path | None, hub_id: str) -> Weights | None:
+    """All weights, as far as somebody says how many bytes they have. Raises ValueError for no size."""
     if budget.weights is not None:
-        weights: Weights | None = Weights(parse_memory(budget.weights), "as given")
-    else:
-        weights = weights_of(folder) if folder else None
-    utilisation = arguments.get("gpu_memory_utilization")
-    share = DEFAULT_UTILISATION if utilisation is None else parse_utilisation(utilisation)
-    return _of_model(budget, arguments, model, share, weights)
+        return Weights(parse_memory(budget.weights), "as given")
+    found = weights_of(folder) if folder else None
+    return found or (_of_hub(hub_id) if hub_id else None)
 
 
-def _of_model(
-    budget: Budget, arguments: Mapping[str, Any], model: ServedModel, utilisation: float, weights: Weights | None
-) -> Memory:
+@cache
+def _of_hub(hub_id: str) -> Weights | None:
+    """What the hub tells, asked once however many plans are made; that it does not is said once."""
+    from kvinspect.models.hub_files import NotGiven
+    from kvinspect.models.hub_weights import hub_weights
+
+    try:
+        return hub_weights(hub_id)
+    except NotGiven as error:
+        said = f"the weights of {hub_id} are not read from the hub: {error}"
+        warnings.warn(f"{said}; they are computed from the config.json", stacklevel=2)
+        return None
+
+
+def _of_model(budget: Budget, arguments: Mapping[str, Any], model: ServedModel, weights: Weights | None) -> Memory:
     from kvinspect.models.estimate import Device, estimated_memory
 
     assert budget.size is not None
+    written = arguments.get("gpu_memory_utilization")
+    utilisation = DEFAULT_UTILISATION if written is None else parse_utilisation(written)
     unified = budget.gpus is not None and budget.gpus.gpu.unified
     device = Device(budget.size, budget.name, model.platform, model.capability, unified)
     rules = Rules.of(model.engine).release.models
