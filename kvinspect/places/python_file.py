@@ -32,6 +32,10 @@ _COMMAND = re.compile(
 )
 """How a text begins that is a command and no sentence about one."""
 
+_WORDS = ("EngineArgs", "LLMConfig", "vLLMEngineProcessorConfig", "vllm.entrypoints.", "vllm-openai")
+_MARKERS = (re.compile(r"vllm(?:[\"',\s]+serve|[\w.-]*:[\w$])"), re.compile(r"LLM\b(?<!\wLLM)"))
+"""What a text has that holds a place; most texts about vLLM hold none, and to parse them takes long."""
+
 Names = dict[str, str]
 """What the text calls vLLM's classes; "" for a name that another package gives."""
 
@@ -46,7 +50,7 @@ def find_in(source: Source, form: str | None = None, names: Names | None = None)
 
     `names` keeps what is imported from one cell of a notebook to the next. A text that is no Python has none.
     """
-    if len(source.text) > MAX_CHARACTERS or not ("vllm" in source.text.lower() or names):
+    if len(source.text) > MAX_CHARACTERS or not (names or _may_hold(source.text)):
         return
     try:
         with warnings.catch_warnings():
@@ -59,6 +63,12 @@ def find_in(source: Source, form: str | None = None, names: Names | None = None)
         yield fragment._replace(form=form) if form else fragment
 
 
+def _may_hold(text: str) -> bool:
+    if "vllm" not in text:
+        return False
+    return any(word in text for word in _WORDS) or any(marker.search(text) for marker in _MARKERS)
+
+
 def _begins(fragment: Fragment) -> Mark:
     first = [*fragment.words, *(entry.key for entry in fragment.entries)]
     return first[0].mark if first else fragment.command or Mark(0, 0)
@@ -68,11 +78,14 @@ class _Reader:
     """One text with its imports and the nodes above each node."""
 
     def __init__(self, text: PythonText, tree: ast.Module, names: Names) -> None:
-        self.text, self.tree, self.names = text, tree, names
+        self.text, self.names = text, names
         self.values = Values(text, tree)
         self.above: dict[ast.AST, ast.AST] = {}
-        for node in ast.walk(tree):
-            self.above.update((child, node) for child in ast.iter_child_nodes(node))
+        self.nodes: list[ast.AST] = [tree]
+        for node in self.nodes:  # which grows by what the node holds
+            for child in ast.iter_child_nodes(node):
+                self.above[child] = node
+                self.nodes.append(child)
             if isinstance(node, ast.Import | ast.ImportFrom):
                 self._imported(node)
         self.env = list(self._environment())
@@ -83,14 +96,14 @@ class _Reader:
     def fragments(self) -> Iterator[Fragment]:
         """The places, in no order."""
         kwargs: set[str] = set()
-        for node in ast.walk(self.tree):
+        for node in self.nodes:
             if isinstance(node, ast.Call):
                 yield from self._of_call(node, kwargs)
             elif isinstance(node, ast.List | ast.Tuple) and not self._is_added(node):
                 yield from self._of_list(node)
             elif isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Constant) and isinstance(node.value, str)):
                 yield from self._of_string(node)
-        for node in ast.walk(self.tree):
+        for node in self.nodes:
             if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
                 yield from self._of_assigned(node, kwargs)
                 yield from self._of_item(node, kwargs)
@@ -108,7 +121,7 @@ class _Reader:
 
     def _environment(self) -> Iterator[tuple[int, Entry]]:
         """(line, variable) of what the text sets in its own environment."""
-        for node in ast.walk(self.tree):
+        for node in self.nodes:
             if isinstance(node, ast.Assign) and isinstance(target := node.targets[0], ast.Subscript):
                 if dotted(target.value) in ("os.environ", "environ"):
                     yield from self._variable(target.slice, node.value)
