@@ -291,7 +291,10 @@ def _report(results: Sequence[FileResult]) -> LintReport:
     remarks = [(result.source, result.remark) for result in results if result.remark]
     lines = {result.source: result.text for result in results if result.kind == "command"}
     places = sum(result.places for result in results)
-    return LintReport(findings, [result.source for result in results], __version__, rules, remarks, lines, places)
+    by_flags = places - sum(result.with_model for result in results)
+    return LintReport(
+        findings, [result.source for result in results], __version__, rules, remarks, lines, places, by_flags
+    )
 
 
 def _by_place(output: str | None) -> How:

@@ -62,7 +62,9 @@ class FileResult(NamedTuple):
     text: str = ""
     """The command line that was judged."""
     places: int = 0
-    """How many places of a file of another kind were judged, by their flags."""
+    """How many places of a file of another kind were judged."""
+    with_model: int = 0
+    """How many of these name a model whose facts are here; of the others the flags alone were judged."""
     ours: bool = True
     """Whether something of vLLM's was found, so that a file that no call names is spoken of."""
 
@@ -83,6 +85,7 @@ class Verdict(NamedTuple):
     release: str = ""
     findings: Sequence[Finding] = ()
     remark: str = ""
+    with_model: int = 0
 
 
 def lint_file(origin: Any, settings: Settings, engine: str | None = None, name: str | None = None) -> FileResult:
@@ -115,7 +118,8 @@ def _of_read(found: Read, settings: Settings, engine: str | None) -> FileResult:
         return _linted(found.kind, found.source, settings, engine)._replace(ours=found.ours)
     try:
         verdict = verdict_of(found.source, lambda: _of_places(found, settings, engine))
-        return result_of("places", found.source, verdict, settings)._replace(places=len(found.places))
+        result = result_of("places", found.source, verdict, settings)
+        return result._replace(places=len(found.places), with_model=verdict.with_model)
     except Exception as error:
         return failed(found.source.name, error)
 
@@ -125,7 +129,8 @@ def _of_places(found: Read, settings: Settings, engine: str | None) -> Verdict:
         judged = judge(found.places, found.source, settings, engine)
     except Unknown as unknown:
         raise DocumentError(found.source.placed([unknown.problem._replace(path=())])) from None
-    return Verdict(", ".join(judged.releases) if len(judged.releases) == 1 else "", judged.findings)
+    release = judged.releases[0] if len(judged.releases) == 1 else ""
+    return Verdict(release, judged.findings, with_model=judged.with_model)
 
 
 def failed(label: str, error: Exception) -> FileResult:

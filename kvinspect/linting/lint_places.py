@@ -10,6 +10,7 @@ from kvinspect.document.finding import Finding, Severity
 from kvinspect.document.problem import Problem
 from kvinspect.document.refusal import Unknown
 from kvinspect.document.source import Source
+from kvinspect.linting.model_of_place import about_model, facts_of
 from kvinspect.linting.positions import finding_at
 from kvinspect.linting.problems import as_findings
 from kvinspect.linting.registry import all_rules, rule_named
@@ -30,19 +31,27 @@ class Judged(NamedTuple):
     releases: tuple[str, ...]
     """Those that were asked about, in the order of the catalogue."""
     findings: tuple[Finding, ...]
+    with_model: int
+    """How many places name a model whose facts are here."""
 
 
 def judge(places: Sequence[Fragment], source: Source, settings: Settings, engine: str | None) -> Judged:
     """The findings of places in their order, each once. Raises Unknown for a release that the call names."""
     found: list[Finding] = []
     asked: set[str] = set()
+    with_model = 0
     for place in places:
         if place.part_of is None:
             releases = _releases(place, settings, engine)
             asked.update(releases)
-            found += _of_place(place, source, releases) if releases else _too_old(place, source)
+            with_model += bool(releases) and _names_model(place, source, releases[-1])
+            found += _of_place(place, source, releases, settings) if releases else _too_old(place, source)
     kept = tuple(dict.fromkeys(found))
-    return Judged(tuple(version for version in versions() if version in asked), kept)
+    return Judged(tuple(version for version in versions() if version in asked), kept, with_model)
+
+
+def _names_model(place: Fragment, source: Source, version: str) -> bool:
+    return facts_of(PlaceSubject(place, source, lookup.release(version), flags.read(version))) is not None
 
 
 def _releases(place: Fragment, settings: Settings, engine: str | None) -> tuple[str, ...]:
@@ -85,13 +94,13 @@ def _too_old(place: Fragment, source: Source) -> Iterator[Finding]:
     yield Finding(rule.code, rule.name, Severity.NOTE, message, source.name, (), placed.mark, placed.line_text)
 
 
-def _of_place(place: Fragment, source: Source, releases: Sequence[str]) -> list[Finding]:
+def _of_place(place: Fragment, source: Source, releases: Sequence[str], settings: Settings) -> list[Finding]:
     """What holds in every release that may be meant, in the words of the newest."""
-    by_release = [{(f.code, f.mark): f for f in _under(place, source, version)} for version in releases]
+    by_release = [{(f.code, f.mark): f for f in _under(place, source, version, settings)} for version in releases]
     return [found for key, found in by_release[-1].items() if all(key in one for one in by_release)]
 
 
-def _under(place: Fragment, source: Source, version: str) -> Iterator[Finding]:
+def _under(place: Fragment, source: Source, version: str, settings: Settings) -> Iterator[Finding]:
     """The findings of a place under one release."""
     subject = PlaceSubject(place, source, lookup.release(version), flags.read(version))
     for rule in all_rules():
@@ -100,3 +109,6 @@ def _under(place: Fragment, source: Source, version: str) -> Iterator[Finding]:
                 yield finding_at(rule, found, subject.source)
     for one in as_findings(subject.source.placed(subject.unknown_names)):
         yield one._replace(unjudged=False)
+    facts = facts_of(subject)
+    if facts is not None:
+        yield from about_model(subject, facts, settings)

@@ -35,7 +35,9 @@ class LintReport(NamedTuple):
     command_lines: Mapping[str, str] = {}
     """The text of each source that is a command line and no file."""
     places: int = 0
-    """How many places of engine arguments were judged in files of other kinds, by their flags alone."""
+    """How many places of engine arguments were judged in files of other kinds."""
+    places_by_flags: int = 0
+    """How many of these were judged by their flags alone, because no facts of their model are here."""
 
     @property
     def counts(self) -> Counter[Severity]:
@@ -49,7 +51,8 @@ class LintReport(NamedTuple):
         if not self.sources:
             return "Nothing was checked."
         if self.places:
-            files += f", {counted(self.places, 'place')} judged by flags only"
+            some = f" ({self.places_by_flags:,} by flags only)" if self.places_by_flags else ""
+            files += f", {counted(self.places, 'place')} judged{some}"
         if self.remarks:
             files += f", {len(self.remarks)} judged in part"
         if not self.findings:
