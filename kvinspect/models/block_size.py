@@ -14,7 +14,7 @@ from kvinspect.backends.backend import Backend
 from kvinspect.backends.conditions import choose
 from kvinspect.document.numbers import counted
 from kvinspect.models.layers import State
-from kvinspect.models.resolve import refusal
+from kvinspect.models.resolve import stopped
 from kvinspect.models.setting import DEFAULT_BLOCK_SIZE, ModelSetting, one_token
 from kvinspect.models.turboquant import slot_bytes
 from kvinspect.specs.kinds import LayerSpec, recast
@@ -55,7 +55,7 @@ def common_block_size(backends: Sequence[Backend], platform: str) -> int:
     found = next(suits, None)
     if found is None:
         names = " and ".join(backend.name for backend in backends)
-        raise refusal("block_size", f"no block size suits {names}")
+        raise stopped("block_size", f"no block size suits {names}")
     return found
 
 
@@ -140,7 +140,7 @@ def _aligned_to_states(
     said = f"blocks of {counted(size, 'token')}, so that {held}"
     padded = None if size * token == page else size * token
     if MambaSpec(-1, state.shapes, state.dtypes).content_bytes > size * token:
-        raise refusal(
+        raise stopped(
             "speculative_config", "states of drafted tokens do not fit in the page that is aligned without them"
         )
     return found._replace(block_size=size, mamba_page_size_padded=padded, steps=(*found.steps, said))
@@ -169,7 +169,7 @@ def _aligned_to_unquantised(found: Blocks, setting: ModelSetting, backend: Backe
     quantised = _token_bytes(setting, backend, setting.cache_dtype)
     plain = _token_bytes(setting, backend, "auto")
     if plain < quantised:
-        raise refusal("kv_cache_dtype_skip_layers", "unquantized layers would be smaller than quantized ones")
+        raise stopped("kv_cache_dtype_skip_layers", "unquantized layers would be smaller than quantized ones")
     if plain == quantised:
         return found
     smallest = smallest_kernel_block(backend)

@@ -12,7 +12,7 @@ from kvinspect.document.problem import nearest
 from kvinspect.document.refusal import Unknown
 from kvinspect.models.inner_backends import INNER
 from kvinspect.models.layers import Attention, Latent
-from kvinspect.models.resolve import refusal, stopped
+from kvinspect.models.resolve import stopped
 from kvinspect.models.setting import ModelSetting
 
 
@@ -58,7 +58,7 @@ class Chooser:
         attention = [one for one, entry in self.entries.items() if "supported_head_sizes" in entry]
         if "unavailable" in self.entries.get(name, {}):
             text = f"{name} has no backend in vLLM {self.setting.release.version} unless a plugin registers one"
-            raise refusal("attention_backend", text)
+            raise stopped("attention_backend", text)
         if name not in attention:
             near = nearest(name, attention)
             raise Unknown(("attention_backend",), name, "a backend of the release", near, "unknown-backend")
@@ -90,7 +90,7 @@ class Chooser:
             return
         if cache_dtype.startswith("fp8") and _numbers(capability) < _numbers(least):
             text = f"{name}, which would run the layers, has no fp8 cache on compute capability {capability}"
-            raise refusal("kv_cache_dtype", text, f"use bfloat16, or a device of compute capability {least} or higher")
+            raise stopped("kv_cache_dtype", text, f"use bfloat16, or a device of compute capability {least} or higher")
 
     def _ask(self, layer: Attention | Latent, cache_dtype: str) -> Ask:
         setting = self.setting

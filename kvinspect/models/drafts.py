@@ -7,15 +7,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+from kvinspect.document.problem import DocumentError, Problem
 from kvinspect.models.config import Model, load_model
 from kvinspect.models.draft_checks import check
 from kvinspect.models.draft_tables import BY_ARCHITECTURE, BY_NAME, SHIPPED, SPECULATORS, WITHOUT_LAYERS
 from kvinspect.models.drafting import Drafting, Read, draft_setting, drafting, runner_of
 from kvinspect.models.fields import Fields
+from kvinspect.models.given import SOURCE
 from kvinspect.models.hub import NotFound, here
 from kvinspect.models.layers import Layer
 from kvinspect.models.registry import knows, normalized, table
-from kvinspect.models.resolve import refusal
 from kvinspect.models.scope import Scope
 from kvinspect.models.setting import ModelSetting
 from kvinspect.models.speculation import Asked, within
@@ -225,7 +226,7 @@ def _shipped(scope: Scope, model: Model, architecture: str | None) -> Iterator[L
     if architecture is None:
         kind = model.config.model_type
         message = f"kvinspect knows no draft (mtp) that comes with a target of model type {kind or 'unknown'}"
-        raise refusal("speculative_config", message)
+        raise DocumentError([Problem(("speculative_config",), message=message, source=SOURCE, kind="unknown-draft")])
     yield from replace(scope, at="", model=model).inner(model.config, "", architecture)
 
 

@@ -186,7 +186,7 @@ class Fields(Readers):
             problem = Problem(path, expected=expected, found=text, hint=hint, nearest=near)
         raise DocumentError([self._source.place(problem)])
 
-    def refuse(self, name: str, message: str, hint: str = "", kind: str = "refused") -> NoReturn:
+    def refuse(self, name: str, message: str, hint: str = "", kind: str = "stopped") -> NoReturn:
         """Raises DocumentError for values that the engine would not start with."""
         problem = Problem((*self.path, self._key(name)), message=message, hint=hint, kind=kind)
         raise DocumentError([self._source.place(problem)])

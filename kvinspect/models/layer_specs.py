@@ -18,7 +18,7 @@ from kvinspect.models.drafts import settled
 from kvinspect.models.layers import Attention, Bare, Given, Latent, Layer, State
 from kvinspect.models.overrides import overridden
 from kvinspect.models.parallel import Heads, Uneven, heads, stage_layers
-from kvinspect.models.resolve import refusal, torch_dtype
+from kvinspect.models.resolve import stopped, torch_dtype
 from kvinspect.models.scope import Scope
 from kvinspect.models.setting import ModelSetting
 from kvinspect.models.turboquant import slot_bytes
@@ -169,7 +169,7 @@ def _of_stage(layers: Sequence[Layer], model: Model, setting: ModelSetting, stag
     try:
         mine, last = stage_layers(model.text.layers, stage, stages, partition), model.text.layers - 1
     except ValueError as error:
-        raise refusal("VLLM_PP_LAYER_PARTITION", str(error)) from None
+        raise stopped("VLLM_PP_LAYER_PARTITION", str(error)) from None
     yield from (layer for layer in layers if layer.number is None or min(layer.number, last) in mine)
 
 

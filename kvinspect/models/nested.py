@@ -47,7 +47,7 @@ def _joined(written: Mapping[str, Any], name: str, flags: Mapping[str, str]) -> 
         if found.get(key) is not None:
             shown = f"--{flag.replace('_', '-')}"
             message = f"{shown} and {key} of --{name.replace('_', '-')} are not taken together"
-            raise DocumentError([Problem((flag,), message=message, source=SOURCE, kind="refused")])
+            raise DocumentError([Problem((flag,), message=message, source=SOURCE, kind="stopped")])
     found |= {key: _of(written, flag) for flag, key in said.items()}
     return found or None
 

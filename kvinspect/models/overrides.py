@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from kvinspect.backends.conditions import choose
 from kvinspect.backends.flash_attention import SUPPORTED
 from kvinspect.models.config import Model
-from kvinspect.models.resolve import refusal
+from kvinspect.models.resolve import stopped
 from kvinspect.models.setting import ModelSetting
 
 Override = Callable[[Model, ModelSetting], ModelSetting]
@@ -42,7 +42,7 @@ def deepseek_v4(model: Model, setting: ModelSetting) -> ModelSetting:
         return setting
     own = setting.cache_dtype == "auto" and setting.rules.deepseek_v4_is_fp8
     if not own and not setting.cache_dtype.startswith("fp8"):
-        raise refusal("kv_cache_dtype", f"DeepSeek V4 supports only an fp8 KV cache, not {setting.cache_dtype}")
+        raise stopped("kv_cache_dtype", f"DeepSeek V4 supports only an fp8 KV cache, not {setting.cache_dtype}")
     return setting._replace(cache_dtype="fp8_ds_mla")
 
 
@@ -85,11 +85,11 @@ def _check_replay(setting: ModelSetting) -> None:
     if not setting.arguments.use_replayssm:
         return
     if setting.architecture.cls != "NemotronHForCausalLM":
-        raise refusal("use_replayssm", f"use_replayssm is for Nemotron-H, not for {setting.architecture.name}")
+        raise stopped("use_replayssm", f"use_replayssm is for Nemotron-H, not for {setting.architecture.name}")
     if setting.mamba_cache_mode == "all":
-        raise refusal("use_replayssm", "use_replayssm takes mamba_cache_mode none and align only")
+        raise stopped("use_replayssm", "use_replayssm takes mamba_cache_mode none and align only")
     if setting.arguments.num_speculative_tokens:
-        raise refusal("use_replayssm", "use_replayssm does not go with speculative decoding")
+        raise stopped("use_replayssm", "use_replayssm does not go with speculative decoding")
 
 
 def overridden(model: Model, setting: ModelSetting) -> ModelSetting:

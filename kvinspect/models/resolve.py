@@ -57,7 +57,7 @@ def resolve_dtype(model: Model, word: str, platform: str, capability: str | None
     if word != "auto":
         if word == "float16" and kind in NOT_FLOAT16:
             message = f"{kind} models do not run in float16; take bfloat16 or float32"
-            raise refusal("dtype", message)
+            raise stopped("dtype", message)
         return word
     major, minor = (int(part) for part in capability.split(".")) if capability else (99, 0)
     new = platform != "cuda" or (major, minor) >= (8, 0)
@@ -183,15 +183,10 @@ def resolve_length(model: Model, shape: Shape, arguments: EngineArguments, rules
         theta = f" ({THETA}: rope_theta of its config.json)" if THETA in longer else ""
         yarn = f"{longer}{theta} extends it with YaRN, if the model is made for that; " if longer else ""
         hint = f"{yarn}VLLM_ALLOW_LONG_MAX_MODEL_LEN=1 would let it pass"
-        raise refusal("max_model_len", message, hint)
+        raise stopped("max_model_len", message, hint)
     return wanted
 
 
-def refusal(name: str, message: str, hint: str = "") -> DocumentError:
-    """An error for an argument with which the engine would not start."""
-    return DocumentError([Problem((name,), message=message, hint=hint, source=SOURCE, kind="refused")])
-
-
-def stopped(name: str, message: str) -> DocumentError:
+def stopped(name: str, message: str, hint: str = "") -> DocumentError:
     """What the engine itself would refuse at start-up, all that it asks for being known: a finding, no wrong call."""
-    return DocumentError([Problem((name,), message=message, source=SOURCE, kind="stopped")])
+    return DocumentError([Problem((name,), message=message, hint=hint, source=SOURCE, kind="stopped")])

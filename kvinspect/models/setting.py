@@ -16,10 +16,10 @@ from kvinspect.models.registry import Architecture
 from kvinspect.models.resolve import (
     model_window,
     quant_mode,
-    refusal,
     resolve_cache_dtype,
     resolve_dtype,
     resolve_length,
+    stopped,
     torch_dtype,
 )
 from kvinspect.models.shape import Shape, sees_images, shape_of
@@ -206,7 +206,7 @@ def _mamba(
     """(cache mode, block size in tokens) of state-space layers (`MambaModelConfig`)."""
     block = arguments.mamba_block_size
     if block is not None and block != length and not prefix:
-        raise refusal("mamba_block_size", "mamba_block_size counts with enable_prefix_caching only")
+        raise stopped("mamba_block_size", "mamba_block_size counts with enable_prefix_caching only")
     if not hybrid and architecture.cls not in STATES_ALONE:
         return arguments.mamba_cache_mode, block
     if not prefix:
@@ -229,13 +229,13 @@ def _check_ranks(model: Model, shape: Shape, arguments: EngineArguments, archite
         text = f"{counted(shape.heads, 'attention head')} cannot be divided among tensor_parallel_size {ranks}"
         model.text.refuse("num_attention_heads", text)
     if arguments.pipeline_parallel_size > 1 and "pp" not in architecture.flags:
-        raise refusal("pipeline_parallel_size", f"{architecture.cls} cannot be cut into pipeline stages")
+        raise stopped("pipeline_parallel_size", f"{architecture.cls} cannot be cut into pipeline stages")
     if contexts > 1 and not shape.is_mla:
         most = ranks // max(1, shape.kv_heads)
         if ranks <= shape.kv_heads or contexts > most:
             heads = counted(shape.kv_heads, "KV head")
             text = f"decode_context_parallel_size {contexts} needs tensor_parallel_size above {heads}"
-            raise refusal("decode_context_parallel_size", f"{text} × {contexts - 1}")
+            raise stopped("decode_context_parallel_size", f"{text} × {contexts - 1}")
 
 
 def one_token(setting: ModelSetting, cache_dtype: str) -> AttentionSpec:

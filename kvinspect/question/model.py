@@ -304,7 +304,7 @@ def spoken(model: Model) -> Iterator[None]:
     except Unknown as unknown:
         raise DocumentError([unknown.problem._replace(source=SOURCE)]) from None
     except Refused as refused:
-        problem = Problem((), message=f"the engine stops: {refused.refusal.text}", source=model.name, kind="refused")
+        problem = Problem((), message=f"the engine stops: {refused.refusal.text}", source=model.name, kind="stopped")
         raise DocumentError([problem]) from None
 
 

@@ -106,8 +106,6 @@ def test_a_pasted_command_keeps_what_it_says(run):
         (("Qwen/Qwen3-8B", "--gpu", ","), "name a GPU or several"),
         (("Qwen/Qwen3-8B", "--kv-cache-memory-bytes", "1G"), "kv_cache_memory_bytes says how large"),
         (("Qwen/Qwen3-8B", "--num-gpu-blocks-override", "9"), "num_gpu_blocks_override says how large"),
-        (("Qwen/Qwen3-8B", "-tp", "3"), "32 attention heads cannot be divided"),
-        (("Qwen/Qwen3-32B", "--max-model-len", "128k"), '--hf-overrides \'{"rope_parameters"'),
         (("Qwen/Qwen3-8B", "--requests", "3"), "requests have a number and a length"),
         (("configs/llama-3.1-8b.yaml",), "document"),
         ((), "which model?"),
@@ -116,6 +114,20 @@ def test_a_pasted_command_keeps_what_it_says(run):
 def test_what_cannot_be_asked_ends_with_2(run, words, said):
     done = run("fit", *words)
     assert done.returncode == 2
+    assert said in done.stderr
+    assert done.stdout == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("Qwen/Qwen3-8B", "-tp", "3"), "32 attention heads cannot be divided"),
+        (("Qwen/Qwen3-32B", "--max-model-len", "128k"), '--hf-overrides \'{"rope_parameters"'),
+    ],
+)
+def test_what_the_engine_refuses_on_any_gpu_ends_with_1(run, words, said):
+    done = run("fit", *words)
+    assert done.returncode == 1
     assert said in done.stderr
     assert done.stdout == ""
 

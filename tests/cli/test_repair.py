@@ -34,12 +34,14 @@ CALLS = {
     "lint configs --fail-on bad": "lint configs --fail-on error",
 }
 """A call that is wrong → the call that its last line proposes."""
+REFUSED_BY_THE_ENGINE = [f"{PLAN} -tp 3", f"{PLAN} --max-model-len 100k"]
+"""Of these the ones whose every word is known, and which vLLM itself refuses."""
 
 
 @pytest.mark.parametrize("wrong", CALLS)
 def test_an_error_ends_with_a_call_that_works(run, wrong):
     done = run(*shlex.split(wrong), env={"HF_HUB_OFFLINE": "1"})
-    assert done.returncode == 2
+    assert done.returncode == (1 if wrong in REFUSED_BY_THE_ENGINE else 2)
     *_, last = done.stderr.splitlines()
     assert last == f"Help: kvinspect {CALLS[wrong]}"
     again = run(*shlex.split(last)[2:])

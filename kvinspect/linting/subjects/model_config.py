@@ -99,5 +99,5 @@ def subjects(file: ModelFile, ask: Callable[[], ModelQuestion]) -> tuple[ModelSu
             file.source.placed([unknown.problem._replace(path=file.place(_KINDS.get(unknown.kind, ())))])
         ) from None
     except Refused as refused:
-        problem = Problem(file.place(()), message=f"the engine stops: {refused.refusal.text}", kind="refused")
+        problem = Problem(file.place(()), message=f"the engine stops: {refused.refusal.text}", kind="stopped")
         raise DocumentError(file.source.placed([problem])) from None

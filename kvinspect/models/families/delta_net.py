@@ -32,7 +32,8 @@ def layers(scope: Scope) -> Iterator[Layer]:
     stack = "language_model.model.layers" if scope.cls in SEEING else "model.layers"
     size = text.shared_out() if scope.cls == "OlmoHybridForCausalLM" else text.head_dim
     if "indexer_n_heads" in text and scope.cls in QWEN4:
-        text.refuse("indexer_n_heads", "kvinspect does not know the caches of this model's sparse attention")
+        said = "kvinspect does not know the caches of this model's sparse attention"
+        text.refuse("indexer_n_heads", said, kind="unknown-architecture")
     kinds, may = _kinds(scope), scope.cls != "OlmoHybridForCausalLM"
     attn_type = "decoder" if _is_causal(scope) else "encoder_only"
     for i, kind in enumerate(kinds[: text.layers]):

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from kvinspect.document.numbers import counted
 from kvinspect.models.layers import Given, Layer
 from kvinspect.models.parallel import Uneven, heads
-from kvinspect.models.resolve import refusal, torch_dtype
+from kvinspect.models.resolve import stopped, torch_dtype
 from kvinspect.models.scope import Scope
 
 ARCHITECTURES = ("InklingForCausalLM", "InklingForConditionalGeneration")
@@ -26,7 +26,7 @@ def layers(scope: Scope) -> Iterator[Layer]:
     """A convolution's state and an attention a layer; those of `local_layer_ids` have other heads and a window."""
     text = scope.text
     if scope.setting.dtype != "bfloat16":
-        raise refusal("dtype", "Inkling keeps the inputs of its convolutions in bfloat16 only")
+        raise stopped("dtype", "Inkling keeps the inputs of its convolutions in bfloat16 only")
     local = set(text.counts("local_layer_ids"))
     for i in range(text.layers):
         of = _heads(scope, local=i in local)

@@ -77,12 +77,13 @@ def latent(scope: Scope, prefix: str, number: int, name: str = ".attn") -> Itera
 
 
 def _may_pick(scope: Scope, layer: int) -> bool:
-    """Whether a layer is sparse; HY V4 tells it of each. Raises DocumentError where HY V4 has such a layer."""
+    """Whether a layer is sparse; HY V4 says it of each. Raises DocumentError where HY V4 has such a layer."""
     if scope.cls != "HYV4ForCausalLM":
         return True
     kinds = scope.text.words("layer_types")
     if layer < len(kinds) and kinds[layer] in SPARSE_KINDS:
-        scope.text.refuse("layer_types", "kvinspect does not know the caches of HY V4's sparse attention")
+        text = "kvinspect does not know the caches of HY V4's sparse attention"
+        scope.text.refuse("layer_types", text, kind="unknown-architecture")
     return False
 
 
