@@ -41,6 +41,17 @@ def test_computed_weights_are_within_one_percent_on_the_median():
     assert max(errors.values()) < 0.03, errors
 
 
+def test_computed_weights_are_those_of_real_indexes_but_for_norms_and_biases():
+    table = (ROOT / "tests" / "models" / "index_totals.tsv").read_text(encoding="utf-8").splitlines()[1:]
+    errors = {}
+    for name, total, source in (line.split("\t") for line in table):
+        assert "index" in source
+        errors[name] = abs(sum(size_of(name)) / int(total) - 1)
+    assert len(errors) >= 8
+    assert statistics.median(errors.values()) < 0.0001
+    assert max(errors.values()) < 0.002, errors
+
+
 def test_ranks_share_the_weights():
     alone = sum(size_of("Qwen/Qwen3-32B"))
     assert size_of("Qwen/Qwen3-32B", tensor_parallel_size=2)[0] == pytest.approx(alone / 2, rel=0.001)
