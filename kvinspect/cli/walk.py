@@ -42,7 +42,9 @@ def named_files(names: Sequence[str], tell: Tell = _raise, takes: Takes | None =
         if name == "-" or os.path.isfile(name):
             yield Named(name, True)
         elif os.path.isdir(name):
-            yield from (_found(str(file), name) for file in files_below(pathlib.Path(name), tell=tell, takes=takes))
+            for file in map(str, files_below(pathlib.Path(name), tell=tell, takes=takes)):
+                # Links to folders are not followed, so that the file alone can lead out.
+                yield _found(file, name) if os.path.islink(file) else Named(file, False)
         elif is_pattern(name):
             yield from (_found(file, _folder_of(name)) for file in _matching(name))
         else:

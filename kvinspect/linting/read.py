@@ -21,14 +21,18 @@ PARSED = ("yaml_file", "json_file", None)
 
 _OURS = re.compile(rf"^[ \t{{]*[\"']?(?:{'|'.join(sorted(DOCUMENT_KEYS))})[\"']?[ \t]*:", re.MULTILINE)
 
-
-_MARKERS = re.compile(
-    rb"vllm|parallel.size|max.(?:model.len|num.(?:seqs|batched))|gpu.memory|kv.cache|engine.(?:kw)?args|enforce.eager|"
-    rb"architectures|model_type|hidden_size|num_hidden|text_config|attention_groups|multimodal|block.size|"
-    rb"prefix.cach|chunked.prefill|served.model|speculative|attention.backend",
-    re.IGNORECASE,
-)
+_WORDS = (
+    b"vllm", b"parallel_size", b"max_model_len", b"max_num_seqs", b"max_num_batched", b"gpu_memory", b"kv_cache",
+    b"engine_args", b"engineargs", b"engine_kw", b"enginekw", b"enforce_eager", b"architectures", b"model_type",
+    b"hidden_size", b"num_hidden", b"text_config", b"attention_groups", b"multimodal", b"block_size", b"prefix_cach",
+    b"chunked_prefill", b"served_model", b"speculative", b"attention_backend",
+)  # fmt: skip
 """What a file has at least one of that holds a document, a model's config or arguments of vLLM."""
+
+_NAMING = frozenset(("shell", "dockerfile", "markdown_file", "python_file", "notebook_file"))
+"""Detectors of texts that name vLLM wherever they hold its arguments."""
+
+_FOLDED = bytes.maketrans(b"ABCDEFGHIJKLMNOPQRSTUVWXYZ-. ", b"abcdefghijklmnopqrstuvwxyz___")
 
 
 class Read(NamedTuple):
@@ -99,4 +103,5 @@ def is_worth_reading(path: str) -> bool:
     except DocumentError as error:
         return error.errors[0].kind == "unreadable"
     inputs.forget(path)
-    return _MARKERS.search(data) is not None
+    folded = data.translate(_FOLDED)
+    return any(word in folded for word in (_WORDS[:1] if reader_of(path) in _NAMING else _WORDS))

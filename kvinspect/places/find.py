@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-import pathlib
+import os
 import re
 from collections.abc import Iterator
 
@@ -44,11 +44,12 @@ TEMPLATES = (".j2", ".tpl", ".tmpl", ".gotmpl")
 
 def reader_of(name: str) -> str | None:
     """The module that reads a file of this name, None where none does."""
-    path = pathlib.PurePath(name)
-    if path.suffix.lower() in TEMPLATES:
-        path = path.with_suffix("")
-    by_name = next((module for pattern, module in BY_NAME if pattern.fullmatch(path.name)), None)
-    return by_name or BY_SUFFIX.get(path.suffix.lower())
+    base, ending = os.path.splitext(os.path.basename(name))
+    if ending.lower() in TEMPLATES:
+        base, ending = os.path.splitext(base)
+    named = base + ending
+    by_name = next((module for pattern, module in BY_NAME if pattern.fullmatch(named)), None)
+    return by_name or BY_SUFFIX.get(ending.lower())
 
 
 def detect(text: str, name: str) -> Iterator[Fragment]:
