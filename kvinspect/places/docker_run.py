@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from kvinspect.commands.container import gpus_of, image_at, run_of
 from kvinspect.commands.images import release_at
 from kvinspect.places.fragment import Entry, Said, Word
+from kvinspect.places.names import are_the_engines
 
 _SERVER = re.compile(r"(?:^|/)[\w.-]*vllm[\w./-]*", re.IGNORECASE | re.ASCII)
 _OTHER = re.compile(r"router|gateway|omni|dynamo|lmcache|semantic|exporter|metrics|katan|bench|-sim\b", re.IGNORECASE)
@@ -18,14 +19,16 @@ def runs(texts: Sequence[str]) -> bool:
     return texts[1:2] in (["run"], ["create"]) or texts[1:3] in (["container", "run"], ["container", "create"])
 
 
-def serves(image: str) -> bool:
-    """Whether the words behind an image are vLLM's, by the image's name: its entry point is the server.
+def serves(image: str, words: Sequence[str] = ()) -> bool:
+    """Whether the words behind an image are vLLM's: its name is that of the server, or names vLLM and the flags fit.
 
-    >>> serves("vllm/vllm-openai:v0.32.0"), serves("registry/acme/vllm-router:1")
-    (True, False)
+    >>> serves("vllm/vllm-openai:v0.32.0"), serves("registry/acme/vllm-router:1"), serves("my-vllm", ["--concurrency"])
+    (True, False, False)
     """
     path = image.partition("@")[0].rpartition(":")[0] if ":" in image.rpartition("/")[2] else image
-    return _SERVER.search(path) is not None and _OTHER.search(path) is None
+    if _SERVER.search(path) is None or _OTHER.search(path) is not None:
+        return False
+    return "vllm-openai" in path or not words or are_the_engines(words)
 
 
 def image_of(words: Sequence[Word]) -> int:

@@ -147,7 +147,7 @@ def _contained(words: Sequence[Word], form: str, source: Inner, deep: int) -> It
         inside.insert(0, Word("vllm", image.mark))
         numbers.insert(0, at)
     found = list(started(inside, form, lambda i: source(numbers[i]), deep + 1))
-    if not found and docker_run.serves(image.text) and _are_arguments(inside):
+    if not found and _are_arguments(inside) and docker_run.serves(image.text, [word.text for word in inside]):
         found = [Fragment(form, tuple(inside), command=words[0].mark)]
     for fragment in found:
         yield fragment._replace(

@@ -86,6 +86,7 @@ def test_what_starts_the_server(program):
         "docker run acme/ui:2 --port 3000 # vllm",
         "docker run acme/vllm-router:2 --port 3000",
         "docker run vllm/vllm-openai:v0.32.0 nvidia-smi",
+        "docker run my-vllm --concurrency 8 --max-batch-tokens 4096",
         "docker build -t vllm/vllm-openai . --no-cache",
         "python -m vllm.other --port 1",
         "python serve_vllm.py --port 1",
