@@ -8,10 +8,10 @@ from typing import Any
 
 from kvinspect.api.of_model import ModelArguments
 from kvinspect.document.checked import checked
+from kvinspect.document.not_modelled import NotModelled
 from kvinspect.document.problem import DocumentError
 from kvinspect.models.config import Model, load_model
 from kvinspect.models.memory import Memory
-from kvinspect.planning.plan_answer import NotModelled
 from kvinspect.planning.request_load import RequestShape
 from kvinspect.planning.sweep import Point, SweepAnswer, impossible, point_of
 from kvinspect.planning.sweep_axes import Axis, points

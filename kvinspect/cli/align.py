@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 from kvinspect.cli import options
-from kvinspect.cli.exits import CLEAN, FINDINGS, bad_call
+from kvinspect.cli.exits import CLEAN, bad_call, code_of
 from kvinspect.cli.files import answers_of, several
 from kvinspect.cli.model_words import ModelOptions
 from kvinspect.cli.output import Color, Report
@@ -63,6 +63,7 @@ def align(
     all_layers: options.AllLayers = False,
     layer: Annotated[str | None, typer.Option(metavar="GLOB", help="Show only layers that match.")] = None,
     explain: options.Explain = False,
+    strict: options.Strict = False,
     quiet: options.Quiet = False,
     color: options.Coloured = Color.auto,
     wide: options.Wide = False,
@@ -82,7 +83,8 @@ def align(
     shown = answers if layer is None else [answer.only(layer) for answer in answers]
     if layer is not None and answers and not any(answer.layers for answer in shown):
         raise bad_call(f"no layer matches {layer!r}", "--layer")
-    code = max([*codes, *(CLEAN if answer.clean else FINDINGS for answer in answers)], default=CLEAN)
+    ends = (code_of(answer.clean, answer.setting.not_modelled, strict) for answer in answers)
+    code = max([*codes, *ends], default=CLEAN)
     if output or not quiet:
         view = View(all_layers, explain)
         Report(shown, lambda answer: page(answer, view), many).emit(how, output, color)

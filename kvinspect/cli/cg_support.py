@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from kvinspect.cli.exits import CLEAN, FINDINGS, bad_call
+from kvinspect.cli.exits import CLEAN, bad_call, code_of
 from kvinspect.cli.files import answers_of, several
 from kvinspect.cli.model_words import ModelOptions
 from kvinspect.cli.options import (
@@ -59,7 +59,11 @@ def cg_support(
     gpu: Gpu = None,
     matrix: Matrix = False,
     strict: Annotated[
-        bool, typer.Option("--strict", help="End with 1 where another mode results than the requested one.")
+        bool,
+        typer.Option(
+            "--strict",
+            help="End with 1 where another mode results than requested, 2 where something given is not modeled.",
+        ),
     ] = False,
     how: AnyFormat = None,
     output: Output = None,
@@ -105,8 +109,11 @@ def cg_support(
         Report(answers, lambda answer: report.page(answer, report.View(all_layers, explain)), several(words)).emit(
             how, output, color
         )
-    fine = [answer.clean and (answer.as_requested or not strict) for answer in answers]
-    raise typer.Exit(max([*codes, *(CLEAN if good else FINDINGS for good in fine)], default=CLEAN))
+    ends = (
+        code_of(answer.clean and (answer.as_requested or not strict), answer.setting.not_modelled, strict)
+        for answer in answers
+    )
+    raise typer.Exit(max([*codes, *ends], default=CLEAN))
 
 
 def _reference(engine: str | None, backend: str | None, platform: str, matrix: bool) -> Report:

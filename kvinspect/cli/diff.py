@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kvinspect.cli import options
-from kvinspect.cli.exits import CLEAN, FINDINGS, INPUT, as_bad_call, bad_call, say
+from kvinspect.cli.exits import INPUT, as_bad_call, bad_call, code_of, say
 from kvinspect.cli.model_words import ModelOptions
 from kvinspect.cli.output import Color, Report
 from kvinspect.cli.serve_words import sides, unmarked
@@ -74,6 +74,7 @@ def diff(
     how: options.AnyFormat = None,
     output: options.Output = None,
     all_layers: options.AllLayers = False,
+    strict: options.Strict = False,
     quiet: options.Quiet = False,
     color: options.Coloured = Color.auto,
     wide: options.Wide = False,
@@ -95,7 +96,8 @@ def diff(
         raise as_bad_call(error) from None
     if output or not quiet:
         Report([answer], lambda found: page(found, all_layers)).emit(how, output, color)
-    raise typer.Exit({True: CLEAN, False: FINDINGS, None: INPUT}[answer.compatible])
+    clean = answer.compatible is not False
+    raise typer.Exit(INPUT if answer.compatible is None else code_of(clean, answer.not_modelled, strict))
 
 
 def _answer(words: list[list[str]], engines: list[str], given: ModelOptions, connector: str | None) -> DiffAnswer:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import typer
@@ -11,6 +11,7 @@ import typer
 from kvinspect.output.safe import safe, safe_line
 
 if TYPE_CHECKING:
+    from kvinspect.document.not_modelled import NotModelled
     from kvinspect.document.problem import Problem
 
 CLEAN, FINDINGS, INPUT, DEVICE, INTERNAL, INTERRUPTED, PIPE = 0, 1, 2, 3, 70, 130, 141
@@ -23,6 +24,13 @@ SNIPPET = 160
 
 CallError: type[Exception] = typer.BadParameter.__mro__[2]
 """Every error of a call that Typer itself finds; each release of it keeps the class under another name."""
+
+
+def code_of(clean: bool, left_out: Sequence[NotModelled], strict: bool) -> int:
+    """The exit code of an answer: under `--strict` an answer that leaves something out cannot be relied on."""
+    if not clean:
+        return FINDINGS
+    return INPUT if strict and left_out else CLEAN
 
 
 def say(text: str) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kvinspect.cli import options, request_options
-from kvinspect.cli.exits import CLEAN, FINDINGS, as_bad_call, bad_call
+from kvinspect.cli.exits import as_bad_call, bad_call, code_of
 from kvinspect.cli.model_words import ModelCall, ModelOptions
 from kvinspect.cli.output import Color, Format, Report, by_ending
 from kvinspect.cli.serve_words import unmarked
@@ -67,6 +67,7 @@ def fit(
         Format | None, typer.Option("--format", "-f", help="Absent: by the ending of -o, else a table.")
     ] = None,
     file: request_options.File = None,
+    strict: options.Strict = False,
     quiet: options.Quiet = False,
     color: options.Coloured = Color.auto,
     wide: options.Wide = False,
@@ -92,7 +93,7 @@ def fit(
         raise as_bad_call(error) from None
     if file or not quiet:
         Report([answer], page).emit(kind, file, color)
-    raise typer.Exit(CLEAN if answer.clean else FINDINGS)
+    raise typer.Exit(code_of(answer.clean, answer.not_modelled, strict))
 
 
 def _answer(call: ModelCall, gpus: str | None, shape: RequestShape | None) -> FitAnswer:

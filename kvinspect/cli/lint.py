@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kvinspect.cli.exits import CLEAN, FINDINGS, INPUT, as_bad_call, bad_call, print_problems, say
-from kvinspect.cli.options import Coloured, Debug, Output, Quiet, codes
+from kvinspect.cli.options import Coloured, Debug, Output, Quiet, Strict, codes
 from kvinspect.cli.output import Color, by_ending, look_of, write
 from kvinspect.cli.serve_words import unmarked
 from kvinspect.document.numbers import counted
@@ -111,6 +111,7 @@ def lint(
     places: Annotated[
         bool, typer.Option("--places", help="List the places that hold arguments of vLLM, and judge nothing.")
     ] = False,
+    strict: Strict = False,
     quiet: Quiet = False,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Say what each file was taken for.")] = False,
     color: Coloured = Color.auto,
@@ -142,7 +143,7 @@ def lint(
     if output or not quiet:
         _print(_report(results), how or by_ending(output, ENDINGS, _by_place(output)), statistics, output, color)
     only_others = not results and (skip_others or any(not named for _, named in every))
-    raise typer.Exit(CLEAN if only_others else _code(results, exit_zero))
+    raise typer.Exit(CLEAN if only_others else _code(results, exit_zero, strict))
 
 
 def _list_places(words: list[str], how: How, output: str | None) -> None:
@@ -316,12 +317,20 @@ def _print(report: LintReport, how: How, statistics: bool, output: str | None, c
         write(import_module(f"kvinspect.report.lint.{how.value}").render(report), output, SYNTAX[how])
 
 
-def _code(results: Sequence[FileResult], exit_zero: bool) -> int:
-    """2 where something could not be judged or there was nothing to judge, 1 where a finding is bad enough."""
+def _code(results: Sequence[FileResult], exit_zero: bool, strict: bool) -> int:
+    """2 where something could not be judged or there was nothing to judge, 1 where a finding is bad enough.
+
+    A strict call ends with 2 as well where a finding says that something is not modelled.
+    """
+    from kvinspect.linting.rules.kv901_not_modelled import RULE
+
     if not results:
         say("kvinspect: there is no file to lint")
         return INPUT
     if not all(result.judged for result in results):
         return INPUT
     failing = any(result.failing for result in results)
-    return FINDINGS if failing and not exit_zero else CLEAN
+    if failing and not exit_zero:
+        return FINDINGS
+    left_out = any(finding.code == RULE.code for result in results for finding in result.findings)
+    return INPUT if strict and left_out else CLEAN

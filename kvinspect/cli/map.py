@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kvinspect.cli import options
-from kvinspect.cli.exits import CLEAN, FINDINGS, bad_call, say
+from kvinspect.cli.exits import FINDINGS, bad_call, code_of, say
 from kvinspect.cli.model_words import ModelOptions
 from kvinspect.cli.output import Color, by_ending, look_of, write, write_drawing
 from kvinspect.cli.serve_words import unmarked
@@ -62,6 +62,7 @@ def draw(
         Picture | None, typer.Option("--format", "-f", help="Absent: by the ending of --output, else text.")
     ] = None,
     output: options.Output = None,
+    strict: options.Strict = False,
     color: options.Coloured = Color.auto,
     debug: options.Debug = False,
 ) -> None:
@@ -83,7 +84,7 @@ def draw(
         write(text, output, Syntax.TEXT)
     else:
         write_drawing(text, output)
-    raise typer.Exit(FINDINGS if tensor.sound is not True else CLEAN)
+    raise typer.Exit(code_of(tensor.sound is True, answer.setting.not_modelled, strict))
 
 
 def _answer(words: list[str], given: ModelOptions) -> AlignAnswer:
@@ -138,6 +139,7 @@ def _drawn(
     color: Color,
 ) -> str:
     from kvinspect.report.map.scene import matching, scene
+    from kvinspect.report.not_counted import note
 
     names = matching(answer, tensor, layer)
     if not names and layer is None:
@@ -150,11 +152,11 @@ def _drawn(
     if how is Picture.svg:
         from kvinspect.report.map.svg import svg
 
-        return svg(drawing, answer.setting.source)
+        return svg(drawing, answer.setting.source, note(answer.setting.not_modelled))
     from kvinspect.report.map.html import html
     from kvinspect.report.map.page import reason, verdict
 
-    return html(drawing, answer.setting.source, verdict(tensor), reason(tensor))
+    return html(drawing, answer.setting.source, verdict(answer, tensor), reason(tensor))
 
 
 def _text(

@@ -49,6 +49,7 @@ Capability = Annotated[
     str | None,
     typer.Option("--device-capability", metavar="X.Y", help="Compute capability of a model's GPU, e.g. 9.0."),
 ]
+Strict = Annotated[bool, typer.Option("--strict", help="End with 2 where something given is not modeled.")]
 Wide = Annotated[
     bool, typer.Option("--wide", callback=set_wide, help="Make tables as wide as they need, with every column.")
 ]

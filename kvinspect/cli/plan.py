@@ -72,7 +72,7 @@ def plan(
             metavar="NAME=VALUE", help="A variable of vLLM's environment. Repeatable; your own environment is not read."
         ),
     ] = None,
-    strict: Annotated[bool, typer.Option("--strict", help="End with 2 where something given is not modeled.")] = False,
+    strict: options.Strict = False,
     log: Annotated[
         str | None,
         typer.Option(metavar="FILE", help="A start-up log to explain and compare; - for stdin."),

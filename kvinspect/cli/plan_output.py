@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import pathlib
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from enum import Enum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kvinspect.cli.exits import CLEAN, FINDINGS, INPUT, bad_call, say
+from kvinspect.cli.exits import bad_call, code_of, say
 from kvinspect.cli.output import Color, Format, Report, by_ending, write, write_drawing, write_together
 from kvinspect.document.numbers import counted
-from kvinspect.output.safe import Syntax
+from kvinspect.output.safe import Syntax, safe_line
 
 if TYPE_CHECKING:
-    from kvinspect.planning.plan_answer import NotModelled, PlanAnswer
+    from kvinspect.document.not_modelled import NotModelled
+    from kvinspect.planning.plan_answer import PlanAnswer
     from kvinspect.planning.sweep import SweepAnswer
     from kvinspect.question.model import ModelPlan
     from kvinspect.question.question import Question
@@ -64,10 +65,8 @@ class Show(NamedTuple):
         return cls(how or by_ending(output, ENDINGS, Kind.table), output, *rest)
 
     def code(self, clean: bool, not_modelled: Sequence[NotModelled]) -> int:
-        """The exit code of an answer: a strict call can be told nothing where something is left out."""
-        if not clean:
-            return FINDINGS
-        return INPUT if self.strict and not_modelled else CLEAN
+        """The exit code of an answer."""
+        return code_of(clean, not_modelled, self.strict)
 
 
 def print_plan(answer: PlanAnswer, model: ModelPlan | None, show: Show, cache: Question | None = None) -> None:
@@ -123,11 +122,13 @@ def _sections(cache: Question) -> list[Section]:
     from kvinspect.report.html import Drawing
     from kvinspect.report.map.scene import matching, scene
     from kvinspect.report.map.svg import svg
+    from kvinspect.report.not_counted import note
 
     graphs = cg_support.page(cache.cg_support, cg_support.View(explain=True))
     aligned = cache.align
     drawn = [tensor for tensor in aligned.tensors[:1] if matching(aligned, tensor, None)]
-    pictures = [svg(scene(aligned, tensor), aligned.setting.source) for tensor in drawn]
+    left_out = note(aligned.setting.not_modelled)
+    pictures = [svg(scene(aligned, tensor), aligned.setting.source, left_out) for tensor in drawn]
     return [("CUDA graphs", graphs), *(("Blocks of an allocation", Drawing(one)) for one in pictures)]
 
 
@@ -142,8 +143,9 @@ def _print_document(answer: PlanAnswer, show: Show) -> None:
         return
     workers = of_workers(answer)
     which = [f"worker {i} of {len(workers)}" if len(workers) > 1 else "" for i in range(len(workers))]
+    remarks = [f"not counted: {one.what} ({one.name})" for one in answer.not_modelled]
     texts = [
-        (f"# {name}\n" if name else "") + as_yaml(inspection_document(one))
+        _remarked([name, *remarks]) + as_yaml(inspection_document(one))
         for name, one in zip(which, workers, strict=True)
     ]
     if not _is_file(show):
@@ -155,6 +157,11 @@ def _print_document(answer: PlanAnswer, show: Show) -> None:
     blocks = counted(answer.num_blocks or 0, "block", ",")
     what = {file: ", ".join(filter(None, (blocks, name))) for file, name in zip(files, which, strict=True)}
     write_together(dict(zip(files, texts, strict=True)), Syntax.QUOTED, what)
+
+
+def _remarked(remarks: Iterable[str]) -> str:
+    """Remarks as comments of YAML, a line each."""
+    return "".join(f"# {safe_line(one)}\n" for one in remarks if one)
 
 
 def _numbered(output: str | None, i: int) -> str:
@@ -190,10 +197,11 @@ def print_sweep(answer: SweepAnswer, show: Show) -> None:
 
 def _drawn(answer: SweepAnswer, kind: Kind) -> str:
     from kvinspect.report.fold import title_of
+    from kvinspect.report.not_counted import note
     from kvinspect.report.sweep.chart import chart
     from kvinspect.report.sweep.svg import svg
 
-    title = f"{title_of(answer.setting.source)}, vLLM {answer.setting.engine}"
+    title = f"{title_of(answer.setting.source)}, vLLM {answer.setting.engine}{note(answer.not_modelled)}"
     drawing = svg(chart(answer), title)
     if kind is Kind.svg:
         return drawing

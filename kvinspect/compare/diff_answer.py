@@ -8,6 +8,7 @@ from kvinspect.compare.changes import Changes, changes_dict
 from kvinspect.compare.layers import DIFFERENT, MOVED, SAME, UNKNOWN, Outcome
 from kvinspect.connectors.pair import PairVerdict
 from kvinspect.document.frozen import Frozen
+from kvinspect.document.not_modelled import NotModelled
 from kvinspect.document.refusal import Refusal
 from kvinspect.engine.align_answer import SCHEMA_VERSION, AnswerHeader, refusal_dict
 
@@ -77,10 +78,19 @@ class DiffAnswer(NamedTuple):
         """Whether blocks that one has written can be read by the other, None where that cannot be judged."""
         return {SAME: True, MOVED: True, DIFFERENT: False}.get(self.verdict)
 
+    @property
+    def not_modelled(self) -> tuple[NotModelled, ...]:
+        """What was given of either side and not taken into account, said of the side where it is of one alone."""
+        a, b = self.a.not_modelled, self.b.not_modelled
+        of_one = [(one, "A") for one in a if one not in b] + [(one, "B") for one in b if one not in a]
+        both = tuple(one for one in a if one in b)
+        return (*both, *(one._replace(what=f"{one.what} (of {side})") for one, side in of_one))
+
     def to_dict(self) -> dict[str, Any]:
         """The answer as `--format json` prints it."""
         return {
             "schema_version": SCHEMA_VERSION,
+            "not_modelled": [one.to_dict() for one in self.not_modelled],
             "a": self.a.to_dict(),
             "b": self.b.to_dict(),
             "words": list(self.words),

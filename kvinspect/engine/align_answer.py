@@ -6,6 +6,7 @@ from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
 from kvinspect.document.document import Tensor
+from kvinspect.document.not_modelled import NotModelled
 from kvinspect.document.numbers import counted
 from kvinspect.document.refusal import Refusal
 from kvinspect.engine.captured_comparison import CapturedComparison
@@ -209,10 +210,12 @@ class AnswerHeader(NamedTuple):
     model_runner_source: str = "document"
     """`document`, `release` (what the release picks for the model) or `default` (not enough is known of it)."""
     model_runner_why: str = ""
+    not_modelled: tuple[NotModelled, ...] = ()
+    """What was given and no answer takes into account; a document gives nothing of the kind."""
 
     def to_dict(self) -> dict[str, Any]:
         """The setting as JSON."""
-        return self._asdict()
+        return self._asdict() | {"not_modelled": [one.to_dict() for one in self.not_modelled]}
 
 
 class AlignAnswer(NamedTuple):

@@ -22,7 +22,7 @@ from kvinspect.linting.positions import finding_at
 from kvinspect.linting.problems import as_findings
 from kvinspect.linting.read import Read, was_ours, what_is
 from kvinspect.linting.registry import all_rules
-from kvinspect.linting.rule import Kind, Rule
+from kvinspect.linting.rule import Check, Kind, Rule
 from kvinspect.linting.settings import Settings
 from kvinspect.linting.subjects.document import DocumentSubject
 from kvinspect.linting.subjects.serve_file import ServeSubject
@@ -351,14 +351,15 @@ def of_model(source: Source, ask: Callable[[], ModelQuestion]) -> Iterator[Findi
 
 
 @cache
-def _rules(kind: Kind) -> tuple[Rule, ...]:
-    return tuple(rule for rule in all_rules() if rule.kind == kind)
+def _rules(kind: Kind) -> tuple[tuple[Rule, Check], ...]:
+    """The rules that check something of a kind, and how."""
+    return tuple((rule, check) for rule in all_rules() if (check := rule.check_of(kind)) is not None)
 
 
 def checked(
     subject: Any, kind: Kind, source: Source, place: Callable[[Path], Path] = _as_it_stands
 ) -> Iterator[Finding]:
     """The findings of the rules of a kind."""
-    for rule in _rules(kind):
-        for found in rule.check(subject):
+    for rule, check in _rules(kind):
+        for found in check(subject):
             yield finding_at(rule, found._replace(path=place(found.path)), source)

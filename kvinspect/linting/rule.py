@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 from kvinspect.document.finding import Severity
+from kvinspect.document.frozen import Frozen
 from kvinspect.document.problem import Mark, Path
 
 NOTE, WARNING, ERROR = Severity.NOTE, Severity.WARNING, Severity.ERROR
@@ -44,5 +45,11 @@ class Rule(NamedTuple):
     summary: str
     check: Check = _nothing
     kind: Kind = "document"
+    also: Mapping[Kind, Check] = Frozen()
+    """Checks of what else it looks at, beside `check` of its own kind."""
     releases: str = "all"
     """The releases in which it can be found."""
+
+    def check_of(self, kind: Kind) -> Check | None:
+        """What it checks of a kind, None where it is not about that."""
+        return self.check if kind == self.kind else self.also.get(kind)

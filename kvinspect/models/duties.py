@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from kvinspect.document.not_modelled import NotModelled
 from kvinspect.document.problem import DocumentError, Problem, nearest, shown
-from kvinspect.planning.plan_answer import NotModelled
 from kvinspect.releases.data import duties
 
 SOURCE = "<environment>"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from kvinspect.document.document import Tensor
 from kvinspect.document.frozen import Frozen, frozen
+from kvinspect.document.not_modelled import NotModelled
 from kvinspect.document.refusal import Refusal
 from kvinspect.document.words import SPEC_CLASSES
 from kvinspect.engine.align_answer import SCHEMA_VERSION, AnswerHeader, refusal_dict
@@ -109,21 +110,6 @@ class ModelOrigin(NamedTuple):
     """The terms of an estimate."""
 
 
-class NotModelled(NamedTuple):
-    """A flag, variable or part of the model that touches the cache and that the numbers leave out.
-
-    What is left out makes the cache smaller where `at_most`; elsewhere the numbers may lie on either side.
-    """
-
-    name: str
-    what: str
-    at_most: bool = False
-
-    def to_dict(self) -> dict[str, Any]:
-        """What is left out, as JSON has it."""
-        return {"name": self.name, "what": self.what}
-
-
 class Planning(Protocol):
     """What a cache is planned from, which is written as a document on demand."""
 
@@ -154,8 +140,6 @@ class PlanAnswer(NamedTuple):
     """The layout in force, where the release has one for the whole cache."""
     written: Planning = Written()
     """What the planning document says."""
-    not_modelled: tuple[NotModelled, ...] = ()
-    """What was given and is not in the numbers."""
     longest_request: int | None = None
     """Tokens of the longest request that ever runs, where the longest that is taken does not."""
     log_lines: tuple[str, ...] = ()
@@ -165,6 +149,11 @@ class PlanAnswer(NamedTuple):
     def planning(self) -> Mapping[str, Any]:
         """The planning document, which cannot be changed."""
         return frozen(self.written.value)  # type: ignore[no-any-return]
+
+    @property
+    def not_modelled(self) -> tuple[NotModelled, ...]:
+        """What was given and is not in the numbers."""
+        return self.setting.not_modelled
 
     @property
     def starts(self) -> bool:
@@ -192,7 +181,6 @@ class PlanAnswer(NamedTuple):
             "schema_version": SCHEMA_VERSION,
             **self.setting.to_dict(),
             **({"kv_cache_layout": self.layout.name} if self.layout else {}),
-            "not_modelled": [one.to_dict() for one in self.not_modelled],
             "num_blocks": self.num_blocks if fine else None,
             "num_tokens": found.num_tokens if found else None,
             "pool_tokens": found.pool_tokens if found else None,

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from kvinspect.document.not_modelled import NotModelled
 from kvinspect.document.problem import DocumentError, Problem, path_text
 from kvinspect.engine.align_answer import SCHEMA_VERSION, AnswerHeader
-from kvinspect.planning.plan_answer import NotModelled, PlanAnswer
+from kvinspect.planning.plan_answer import PlanAnswer
 from kvinspect.planning.sweep_axes import Axis
 
 

@@ -7,6 +7,7 @@ from math import ceil
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kvinspect.document.frozen import Frozen, frozen
+from kvinspect.document.not_modelled import NotModelled
 from kvinspect.engine.align_answer import SCHEMA_VERSION
 from kvinspect.hardware.gpus import Gpus
 from kvinspect.models.arguments import engine_arguments
@@ -113,6 +114,8 @@ class FitAnswer(NamedTuple):
     """Where the config.json is from, where it is no file that was named."""
     commands: tuple[str, ...] = ()
     """The `vllm serve` line of each deployment."""
+    not_modelled: tuple[NotModelled, ...] = ()
+    """What was given and is not in the plans."""
 
     @property
     def clean(self) -> bool:
@@ -128,6 +131,7 @@ class FitAnswer(NamedTuple):
             "source": self.source,
             "engine": self.engine,
             "model_source": self.model_source or None,
+            "not_modelled": [one.to_dict() for one in self.not_modelled],
             "requests": self.shape._asdict() if self.shape else None,
             "deployments": rows,
         }
@@ -147,7 +151,8 @@ def smallest(wanted: Wanted, gpus: Sequence[Gpus]) -> FitAnswer:
     if plan is None:
         raise next(one.error for one in searches if one.error)
     header = plan.plan.setting
-    return FitAnswer(header.source, header.engine, tuple(rows), wanted.shape, plan.source)
+    left_out = tuple(dict.fromkeys(left for one in searches for left in one.left_out))
+    return FitAnswer(header.source, header.engine, tuple(rows), wanted.shape, plan.source, not_modelled=left_out)
 
 
 class _Search:
@@ -169,6 +174,7 @@ class _Search:
         self.error: ValueError | None = None
         self.last, self.alike = "", 0
         self.usual_seqs: int | None = None
+        self.left_out: dict[NotModelled, None] = {}
 
     def rows(self) -> Iterator[Deployment]:
         """The smallest number that fits, behind it a smaller one that may; else the best of what does not."""
@@ -215,6 +221,7 @@ class _Search:
         found = self.wanted.plan(self.gpu, {**self.wanted.arguments, **more})
         found = found if self.wanted.shape is None else found.with_requests(self.wanted.shape)
         self.plan = self.plan or found
+        self.left_out.update(dict.fromkeys(found.plan.not_modelled))
         return found
 
     def _of_requests(self) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from kvinspect.connectors.configured import ARGUMENTS, Transfer, transfer_of
 from kvinspect.connectors.offloading import Offloaded
 from kvinspect.document.frozen import frozen
 from kvinspect.document.model import DocumentModel
+from kvinspect.document.not_modelled import NotModelled
 from kvinspect.document.numbers import counted, ranged
 from kvinspect.document.problem import DocumentError, Problem, nearest
 from kvinspect.document.refusal import Refusal, Refused, Unknown
@@ -26,10 +27,11 @@ from kvinspect.models.memory import Memory
 from kvinspect.models.planned import ModelPlanning
 from kvinspect.models.specs_answer import SpecsAnswer, scheduler_defaults
 from kvinspect.models.stages import stage_of
-from kvinspect.planning.plan_answer import BackendChoice, ModelOrigin, NotModelled, PlanAnswer
+from kvinspect.planning.plan_answer import BackendChoice, ModelOrigin, PlanAnswer
 from kvinspect.planning.prefixes import PrefixBlocks
 from kvinspect.planning.request_load import RequestAnswer, RequestShape, load_of
 from kvinspect.question.change import Verdict, WouldFit
+from kvinspect.question.memory import PLENTY
 from kvinspect.question.plan_with_connector import Connected, connected
 from kvinspect.question.planned_cache import PlannedCache
 from kvinspect.question.question import Question, Rules
@@ -243,7 +245,9 @@ class ModelQuestion:
         in_any = self._planned(size, None)
 
         def ask(layout: str | None) -> Question:
-            return PlannedCache(*(self._planned(size, layout) if layout else in_any), self.served.rules)
+            return PlannedCache(
+                *(self._planned(size, layout) if layout else in_any), self.served.rules, self.not_modelled
+            )
 
         return connected(ask, self.served.transfer, self.stages[0])
 
@@ -272,12 +276,17 @@ class ModelQuestion:
         documents = caches_of(asked.plan)
         return tuple(Question(one, asked.release, asked.about.setting) for one in documents)
 
+    @property
+    def _is_estimated(self) -> bool:
+        """Whether an answer depends on a memory that is not given."""
+        return self.memory.how != "given" and self.memory is not PLENTY
+
     @cached_property
     def not_modelled(self) -> tuple[NotModelled, ...]:
         """What is given and left out of every answer about the cache."""
         served = self.served
         version = lookup.number(served.rules.version)
-        left_out = not_modelled(served.written, served.variables, version, self.memory.how != "given")
+        left_out = not_modelled(served.written, served.variables, version, self._is_estimated)
         drafts = dict.fromkeys(stage.specs.left_out for stage in self.stages if stage.specs.left_out)
         drafting = self.stages[0].specs.drafting
         graphs = [drafting.left_out] if drafting and drafting.left_out else []
@@ -291,9 +300,11 @@ class ModelQuestion:
     def plan(self) -> ModelPlan:
         """The plan, with where everything in it comes from and what is left out of it."""
         found = self._connected
-        plan, band = found.plan._replace(not_modelled=self.not_modelled), self.memory.band
+        band = self.memory.band
         ends = (self._at(band.low).plan, self._at(band.high).plan) if band else None
-        return ModelPlan(self.stages, self.memory, plan, prefixes=found.prefixes, offloaded=found.offloaded, ends=ends)
+        return ModelPlan(
+            self.stages, self.memory, found.plan, prefixes=found.prefixes, offloaded=found.offloaded, ends=ends
+        )
 
 
 @contextmanager

@@ -7,6 +7,7 @@ from functools import cached_property
 from kvinspect.document.document import Document
 from kvinspect.document.load import load
 from kvinspect.document.model import DocumentModel
+from kvinspect.document.not_modelled import NotModelled
 from kvinspect.document.source import Source
 from kvinspect.models.planned import ModelPlanning
 from kvinspect.planning.plan import plan_inputs
@@ -19,10 +20,13 @@ class PlannedCache(Question):
 
     has_cache, is_captured, can_be_planned = False, False, True
 
-    def __init__(self, planning: ModelPlanning, said: DocumentModel, rules: Rules) -> None:
-        """`said` is what the planning document says beside the specs."""
+    def __init__(
+        self, planning: ModelPlanning, said: DocumentModel, rules: Rules, left_out: tuple[NotModelled, ...] = ()
+    ) -> None:
+        """`said` is what the planning document says beside the specs, `left_out` what neither of them does."""
         self.planning, self.said = planning, said
-        self.release, self.setting = under(rules, Document(Source(planning.source, {}), self.said))
+        self.release, setting = under(rules, Document(Source(planning.source, {}), self.said))
+        self.setting = setting._replace(not_modelled=left_out)
 
     @property
     def _model(self) -> DocumentModel:

@@ -11,6 +11,7 @@ from kvinspect.engine.align_answer import AlignAnswer, LayerAnswer, TensorAnswer
 from kvinspect.engine.axes import sizes
 from kvinspect.report.captured import captured_comparison
 from kvinspect.report.fold import fold_indices, human_bytes, title_of
+from kvinspect.report.not_counted import qualified
 from kvinspect.report.page_parts import (
     Block,
     Column,
@@ -56,7 +57,11 @@ class View(NamedTuple):
 
 def page(answer: AlignAnswer, view: View) -> Page:
     """The page of one answer."""
-    blocks: list[Block] = [Heading(_outcome(answer)), Paragraph(_title(answer)), *_device_notes(answer)]
+    blocks: list[Block] = [
+        Heading(qualified(_outcome(answer), answer.setting.not_modelled)),
+        Paragraph(_title(answer)),
+        *_device_notes(answer),
+    ]
     if answer.refusal is not None and not answer.layers:
         refusal = answer.refusal
         blocks.append(Paragraph(spans(f"Why: {refusal.text}.")))

@@ -17,6 +17,7 @@ from kvinspect.document.fold import fold_names
 from kvinspect.document.numbers import counted
 from kvinspect.report.fold import fold_indices, title_of
 from kvinspect.report.layer_names import folded
+from kvinspect.report.not_counted import qualified
 from kvinspect.report.page_parts import (
     Block,
     Cell,
@@ -57,7 +58,10 @@ PLAIN = View()
 
 def page(answer: CGSupportAnswer, view: View = PLAIN) -> Page:
     """The page of one answer: the resulting mode, the groups, why, and what gives the requested mode."""
-    blocks: list[Block] = [Heading(_verdict(answer)), Paragraph(_subject(answer))]
+    blocks: list[Block] = [
+        Heading(qualified(_verdict(answer), answer.setting.not_modelled, bounded=True)),
+        Paragraph(_subject(answer)),
+    ]
     if answer.decision is None:
         refusal = answer.resolution.error
         assert refusal

@@ -11,6 +11,7 @@ from kvinspect.document.fold import fold_names
 from kvinspect.document.numbers import counted
 from kvinspect.engine.align_answer import AnswerHeader
 from kvinspect.report.fold import title_of
+from kvinspect.report.not_counted import qualified
 from kvinspect.report.page_parts import (
     Block,
     Column,
@@ -70,13 +71,13 @@ def _verdicts(answer: DiffAnswer) -> Iterable[Block]:
     found = answer.bytes_compatible
     bytes_ = spans(OUTCOME[found], MEANING[found])
     if answer.connector is None:
-        yield Heading(bytes_)
+        yield Heading(qualified(bytes_, answer.not_modelled))
         return
     name, taken = answer.connector.connector, answer.connector.compatible
-    yield Heading(spans(OUTCOME[taken], TRANSFER[taken].format(name)))
+    yield Heading(qualified(spans(OUTCOME[taken], TRANSFER[taken].format(name)), answer.not_modelled))
     if answer.connector.why:
         yield Paragraph(spans("; ".join(answer.connector.why) + "."))
-    yield Paragraph(spans("Bytes: ", *bytes_))
+    yield Paragraph(spans("Bytes: ", *qualified(bytes_, answer.not_modelled)))
 
 
 TRANSFER: dict[bool | None, str] = {

@@ -8,6 +8,7 @@ from kvinspect.document.numbers import counted
 from kvinspect.planning.request_load import RequestShape
 from kvinspect.question.fit import Deployment, FitAnswer
 from kvinspect.report.fold import human_bytes, title_of
+from kvinspect.report.not_counted import qualified
 from kvinspect.report.page_parts import (
     Block,
     Cell,
@@ -49,7 +50,8 @@ def _first(answer: FitAnswer) -> Iterable[Block]:
         "tight": f"≈ Tight on {gpus_of(best)}: {what}",
         "does not fit": f"✗ Does not fit on any of these GPUs: {what}",
     }
-    yield Heading(spans(Span(text[best.verdict], SIGNS[best.verdict][1]), " (estimated)"))
+    verdict = spans(Span(text[best.verdict], SIGNS[best.verdict][1]), " (estimated)")
+    yield Heading(qualified(verdict, answer.not_modelled, bounded=True))
     yield Paragraph(spans(Span(title_of(answer.source), "strong"), f" · vLLM {answer.engine}"))
     if answer.model_source:
         yield Item("•", spans(f"{answer.model_source[:1].upper()}{answer.model_source[1:]}."))

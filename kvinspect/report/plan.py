@@ -9,6 +9,7 @@ from kvinspect.document.numbers import counted
 from kvinspect.planning.plan_answer import ModelOrigin, PlanAnswer
 from kvinspect.planning.request_load import RequestAnswer
 from kvinspect.report.fold import human_bytes, title_of
+from kvinspect.report.not_counted import qualified
 from kvinspect.report.page_parts import Block, Heading, Item, Page, Paragraph, Span, Spans, Style, spans
 from kvinspect.report.plan_details import details
 from kvinspect.report.plan_groups import groups_table
@@ -84,19 +85,19 @@ def _title(answer: PlanAnswer, origin: ModelOrigin | None) -> Spans:
 
 
 def outcome(answer: PlanAnswer, verdict: str = "") -> Spans:
-    """The verdict on the whole cache; `verdict` is that of an estimate."""
-    if verdict and not answer.not_modelled:
+    """The verdict on the whole cache, with what is left out of it; `verdict` is that of an estimate."""
+    return qualified(_outcome(answer, verdict), answer.not_modelled, bounded=True)
+
+
+def _outcome(answer: PlanAnswer, verdict: str) -> Spans:
+    if verdict:
         return _fit(verdict)
     if answer.refusal is not None:
         return spans(Span("✗ Refused at start-up", "bad"), f" ({answer.refusal.stage}): {answer.refusal.type}")
     blocks = counted(answer.num_blocks or 0, "block", ",")
     if answer.longest_request is not None:
         return spans(Span(f"✗ {blocks}, too few for the longest request", "bad"))
-    if not answer.not_modelled:
-        return spans(Span(f"✓ {_holds(answer, blocks)}", "good"))
-    sign = "≤" if all(one.at_most for one in answer.not_modelled) else "≈"
-    what = "; ".join(dict.fromkeys(one.what for one in answer.not_modelled))
-    return spans(Span(f"{sign} {_holds(answer, blocks)}", "changed"), f"; not counted: {what}")
+    return spans(Span(f"✓ {_holds(answer, blocks)}", "good"))
 
 
 def _holds(answer: PlanAnswer, blocks: str) -> str:

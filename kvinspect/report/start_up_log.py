@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from kvinspect.document.numbers import counted
 from kvinspect.planning.plan_answer import PlanAnswer
+from kvinspect.report.not_counted import names
 from kvinspect.report.page_parts import (
     Block,
     Heading,
@@ -63,6 +64,8 @@ def _planned(log: StartUpLog, plan: PlanAnswer, memory: str) -> Iterator[Block]:
     elif log.release.partition("+")[0] != plan.setting.release:
         text = f" the log is from vLLM {log.release}, the plan is for {plan.setting.release}."
         yield Item("!", spans(Span("release", "changed"), text))
+    if plan.not_modelled:
+        yield Item("!", spans(Span("not counted", "changed"), f": {names(plan.not_modelled)}."))
     if plan.refusal is not None:
         yield Paragraph(outcome(plan))
         yield from refused(plan)

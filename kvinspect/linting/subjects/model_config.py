@@ -6,12 +6,14 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
+from kvinspect.document.not_modelled import NotModelled
 from kvinspect.document.problem import DocumentError, Path, Problem
 from kvinspect.document.refusal import Refused, Unknown
 from kvinspect.document.source import Source
 from kvinspect.linting.subjects.document import DocumentSubject
 from kvinspect.models.specs_answer import SpecsAnswer
 from kvinspect.question.model import ModelQuestion
+from kvinspect.releases import lookup
 
 FLAGS: Mapping[str, tuple[str, ...]] = {
     "backend": ("attention-backend", "attention-config"),
@@ -38,6 +40,9 @@ class ModelSubject(NamedTuple):
 
     stages: tuple[SpecsAnswer, ...]
     arguments: Mapping[str, Any]
+    release: str
+    left_out: tuple[NotModelled, ...] = ()
+    """What was given and no answer takes into account."""
 
 
 class ModelFile(NamedTuple):
@@ -84,6 +89,11 @@ class ModelFile(NamedTuple):
             yield self.source.place(said._replace(path=self.flag_of(problem), mark=None))
 
 
+def _model(asked: ModelQuestion) -> ModelSubject:
+    version = lookup.number(asked.served.rules.version)
+    return ModelSubject(asked.stages, asked.served.written, version, asked.not_modelled)
+
+
 def subjects(file: ModelFile, ask: Callable[[], ModelQuestion]) -> tuple[ModelSubject, DocumentSubject]:
     """The stages of the model that `ask` asks about, and the cache that they become.
 
@@ -91,7 +101,7 @@ def subjects(file: ModelFile, ask: Callable[[], ModelQuestion]) -> tuple[ModelSu
     """
     try:
         asked = ask()
-        return ModelSubject(asked.stages, asked.served.written), DocumentSubject(asked.cache.about)
+        return _model(asked), DocumentSubject(asked.cache.about)
     except DocumentError as error:
         raise DocumentError(file.placed(error.errors)) from None
     except Unknown as unknown:

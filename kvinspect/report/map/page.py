@@ -10,6 +10,7 @@ from kvinspect.engine.align_answer import AlignAnswer, TensorAnswer
 from kvinspect.report.fold import title_of
 from kvinspect.report.map.scene import Scene, drawn, scene
 from kvinspect.report.map.terminal import needed_widths, picture
+from kvinspect.report.not_counted import qualified
 from kvinspect.report.page_parts import Heading, Page, Paragraph, Picture, Span, Spans, spans
 
 OFF_TERMINAL = 120
@@ -28,7 +29,7 @@ def page(answer: AlignAnswer, tensor: TensorAnswer, layers: Sequence[str], block
     note = [Paragraph(spans(Span(left, "dim")))] if count < len(layers) else []
     return Page(
         (
-            Heading(verdict(tensor)),
+            Heading(verdict(answer, tensor)),
             Paragraph(title),
             picture(drawing, columns),
             *note,
@@ -37,8 +38,12 @@ def page(answer: AlignAnswer, tensor: TensorAnswer, layers: Sequence[str], block
     )
 
 
-def verdict(tensor: TensorAnswer) -> Spans:
-    """Whether blocks of an allocation share bytes, as a line."""
+def verdict(answer: AlignAnswer, tensor: TensorAnswer) -> Spans:
+    """Whether blocks of an allocation share bytes, as a line, with what is left out of the answer."""
+    return qualified(_verdict(tensor), answer.setting.not_modelled)
+
+
+def _verdict(tensor: TensorAnswer) -> Spans:
     if tensor.sound is None:
         return spans(Span("? Not judged", "changed"), ": the views of this allocation cannot all be built")
     if not tensor.sound:

@@ -27,14 +27,14 @@ PATTERNS = (
 )
 
 
-def svg(scene: Scene, source: str) -> str:
-    """The scene as an SVG document; panels stand side by side."""
+def svg(scene: Scene, source: str, note: str = "") -> str:
+    """The scene as an SVG document; panels stand side by side. `note` stands behind the source."""
     widths = [chars * CHARACTER for chars in needed_widths(scene)]
     names = [_name(bar) for panel in scene.panels for bar in panel.bars]
     panel_width = max(sum(widths), *(len(safe(name)) * CHARACTER for name in names))
     bars = max(len(panel.bars) for panel in scene.panels)
     width = 2 * MARGIN + len(scene.panels) * panel_width + (len(scene.panels) - 1) * GAP
-    source = title_of(source)
+    source = title_of(source) + note
     width = max(width, 2 * MARGIN + max(len(scene.title), len(safe(source))) * CHARACTER)
     height = 2 * MARGIN + 3 * LINE + bars * (LINE + HEIGHT + 6) + LINE
     body = [text(MARGIN, MARGIN + 12, scene.title, "title"), text(MARGIN, MARGIN + 12 + LINE, source, "dim")]

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from kvinspect.document.numbers import counted
 from kvinspect.planning.sweep import Point, SweepAnswer
 from kvinspect.report.fold import human_bytes, title_of
+from kvinspect.report.not_counted import qualified
 from kvinspect.report.page_parts import (
     Block,
     Column,
@@ -46,7 +47,11 @@ def page(answer: SweepAnswer) -> Page:
     refused = list(dict.fromkeys(point.refusal for point in answer.points if point.refusal))
     notes = {text: i + 1 for i, text in enumerate(refused)}
     rows = tuple(_row(point, most, notes) for point in answer.points)
-    blocks: list[Block] = [Heading(_verdict(answer)), Paragraph(title), Table((*names, *NUMBERS), rows)]
+    blocks: list[Block] = [
+        Heading(qualified(_verdict(answer), answer.not_modelled, bounded=True)),
+        Paragraph(title),
+        Table((*names, *NUMBERS), rows),
+    ]
     blocks += [Item(f"{i}", spans(f"{text}.")) for text, i in notes.items() if i <= NOTES]
     if len(notes) > NOTES:
         more = counted(len(notes) - NOTES, "more reason", ",")
@@ -56,8 +61,6 @@ def page(answer: SweepAnswer) -> Page:
             values = ", ".join(map(str, point.values.values()))
             text = f" {values}: requests of more than {point.longest_request:,} tokens wait forever."
             blocks.append(Item("!", spans(Span("never runs", "bad"), text)))
-    for left in answer.not_modelled:
-        blocks.append(Item("!", spans(Span(left.name, "changed"), f" not counted: {left.what}.")))
     blocks.append(Paragraph(spans(Span(f"Memory for the cache of a worker: {_memory(answer)}.", "dim"))))
     return Page(tuple(blocks))
 
