@@ -17,7 +17,7 @@ from kvinspect.cli.serve_words import unmarked
 if TYPE_CHECKING:
     from kvinspect.hardware.gpu import Gpu
     from kvinspect.planning.request_load import RequestShape
-    from kvinspect.question.fit import Deployment, FitAnswer
+    from kvinspect.question.fit import FitAnswer
     from kvinspect.question.model import ModelPlan
 
 EXAMPLES = """\b
@@ -117,11 +117,5 @@ def _answer(call: ModelCall, gpus: str | None, shape: RequestShape | None) -> Fi
     with call.places(), spoken(call.model):
         answer = smallest(Wanted(plan, call.arguments, shape), kinds)
     return answer._replace(
-        model_source=call.command.found.source, commands=tuple(_line(call, one) for one in answer.deployments)
+        model_source=call.command.found.source, commands=tuple(call.serve_line(one.flags) for one in answer.deployments)
     )
-
-
-def _line(call: ModelCall, one: Deployment) -> str:
-    from kvinspect.commands.serve_line import serve_line
-
-    return serve_line([*call.command.launch.words, *one.flags], call.variables)

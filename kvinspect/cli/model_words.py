@@ -155,6 +155,15 @@ class ModelCall:
         except DocumentError as error:
             raise self.command.placed(error) from None
 
+    def serve_line(self, flags: Sequence[str] = ()) -> str:
+        """The `vllm serve` line of the call with further flags, to copy into a shell; empty for standard input."""
+        from kvinspect.commands.serve_line import serve_line
+
+        said, wanted = self.command.arguments.get("tensor_parallel_size"), self.arguments.get("tensor_parallel_size")
+        on_gpus = ("--tensor-parallel-size", str(wanted)) if said is None and wanted is not None and not flags else ()
+        words = self.command.served_words
+        return serve_line([*words, *on_gpus, *flags], self.variables) if words else ""
+
     def again(self, change: Change) -> ModelPlan:
         """The plan with a change of the call. Raises ValueError where there is none."""
         from kvinspect.question.model import spoken

@@ -183,7 +183,7 @@ def _planned(call: ModelCall, show: Show, shape: RequestShape | None) -> int:
     found = found._replace(source=call.command.found.source)
     found = found if shape is None else found.with_requests(shape)
     found = _with_changes(found, call, shape)
-    print_plan(found.plan, found, show, asked.cache if found.plan.starts else None)
+    print_plan(found.plan, found, show, asked.cache if found.plan.starts else None, call.serve_line())
     fits = found.load is None or found.load.verdict != "does not fit"
     return show.code(found.clean and fits, found.plan.not_modelled)
 

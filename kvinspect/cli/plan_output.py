@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from kvinspect.planning.sweep import SweepAnswer
     from kvinspect.question.model import ModelPlan
     from kvinspect.question.question import Question
-    from kvinspect.report.page_parts import Page
+    from kvinspect.report.page_parts import Block, Page
     from kvinspect.report.plan import View
     from kvinspect.report.plan_html import Section
 
@@ -69,21 +69,28 @@ class Show(NamedTuple):
         return code_of(clean, not_modelled, self.strict)
 
 
-def print_plan(answer: PlanAnswer, model: ModelPlan | None, show: Show, cache: Question | None = None) -> None:
-    """The answer in the format that was asked for; a refused plan makes no document."""
+def print_plan(
+    answer: PlanAnswer, model: ModelPlan | None, show: Show, cache: Question | None = None, line: str = ""
+) -> None:
+    """The answer in the format that was asked for; a refused plan makes no document.
+
+    `cache` is the question about the cache of a plan that starts, `line` the command that starts the server.
+    """
     from kvinspect.report import plan as report
 
     if show.kind is Kind.document:
         _print_document(answer, show)
         return
     if show.kind is Kind.html:
-        _print_html(answer, model, cache, show)
+        _print_html(answer, model, cache, line, show)
         return
     if show.kind is Kind.svg:
         raise bad_call("a picture needs something to vary", None, "--sweep max_num_seqs=64,128,256")
     if show.output or not show.quiet:
         view = report.View(show.all_layers, show.explain)
-        shown = Report([model or answer], lambda _: _page(answer, model, view), what=_what(answer))
+        shown = Report(
+            [model or answer], lambda _: _page(answer, model, view, _ending(model, cache, line)), what=_what(answer)
+        )
         shown.emit(Format(show.kind.value), show.output, show.color)
 
 
@@ -92,24 +99,39 @@ def _what(answer: PlanAnswer) -> str:
     return "refused" if answer.refusal else counted(answer.num_blocks or 0, "block", ",")
 
 
-def _page(answer: PlanAnswer, model: ModelPlan | None, view: View) -> Page:
+def _page(answer: PlanAnswer, model: ModelPlan | None, view: View, ending: Sequence[Block]) -> Page:
     """The page of a plan, with what is known of its model."""
     from kvinspect.report import plan as report
-    from kvinspect.report.would_fit import would_fit
 
     if model is None:
         return report.page(answer, view)
-    more = would_fit(model.would_fit or (), model.load is not None, sys.argv[1:])
-    return report.page(answer, view, model.origin, model.load, more, model.ends[1] if model.ends else None)
+    return report.page(answer, view, model.origin, model.load, ending, model.ends[1] if model.ends else None)
 
 
-def _print_html(answer: PlanAnswer, model: ModelPlan | None, cache: Question | None, show: Show) -> None:
+def _ending(model: ModelPlan | None, cache: Question | None, line: str) -> Sequence[Block]:
+    """What to change where a plan does not fit; else the CUDA graph mode, and the line that starts the server."""
+    from kvinspect.document.problem import DocumentError
+    from kvinspect.report.next_step import graphs_in_short, start_line
+    from kvinspect.report.would_fit import would_fit
+
+    if model is None or model.would_fit:
+        return would_fit(model.would_fit or (), model.load is not None, sys.argv[1:]) if model else ()
+    if cache is None or model.verdict != "fits":
+        return ()
+    try:
+        graphs = graphs_in_short(cache.cg_support)
+    except DocumentError:  # a backend that is not known says nothing about graphs, and the plan stands without them
+        graphs = ()
+    return (*graphs, *start_line(line))
+
+
+def _print_html(answer: PlanAnswer, model: ModelPlan | None, cache: Question | None, line: str, show: Show) -> None:
     """One page with everything: the plan and its reasons, and of a cache that starts its CUDA graphs and a picture."""
     from kvinspect.report.fold import title_of
     from kvinspect.report.plan import View
     from kvinspect.report.plan_html import plan_html
 
-    plan = _page(answer, model, View(show.all_layers, explain=True))
+    plan = _page(answer, model, View(show.all_layers, explain=True), _ending(model, cache, line))
     sections = _sections(cache) if cache is not None and answer.starts and answer.groups else []
     found = model.memory.sum if model else None
     text = plan_html(f"{title_of(answer.setting.source)}: plan", plan, found, sections)

@@ -182,7 +182,7 @@ def resolve_length(model: Model, shape: Shape, arguments: EngineArguments, rules
         longer = longer_by_yarn(text, wanted)
         theta = f" ({THETA}: rope_theta of its config.json)" if THETA in longer else ""
         yarn = f"{longer}{theta} extends it with YaRN, if the model is made for that; " if longer else ""
-        hint = f"{yarn}VLLM_ALLOW_LONG_MAX_MODEL_LEN=1 would let it pass"
+        hint = f"{yarn}VLLM_ALLOW_LONG_MAX_MODEL_LEN=1 turns the check off"
         raise stopped("max_model_len", message, hint)
     return wanted
 

@@ -137,15 +137,21 @@ def _split(buckets: Buckets) -> tuple[Buckets, str, tuple[tuple[int, int], ...]]
     counts = [len(layers) for layers in buckets]
     close = max(counts) < min(counts) * MOSTLY_ALIKE
     size = max(counts) if close else min(counts)
-    kinds = " and ".join(map(str, counts))
-    ratio = f"within {MOSTLY_ALIKE} times of each other" if close else f"not within {MOSTLY_ALIKE} times of each other"
-    why = f"{kinds} layers of {counted(len(counts), 'kind')} are {ratio}, so groups have {counted(size, 'layer')}"
+    why = f"groups have {counted(size, 'layer')} each: {_why_so_large(counts, close)}"
     groups: Buckets = []
     for layers in buckets:
         count = -(-len(layers) // size)
         groups += [layers[i::count] for i in range(count)]
     padding = tuple((-n % size, n) for n in counts if n % size)
     return groups, why, padding
+
+
+def _why_so_large(counts: Sequence[int], close: bool) -> str:
+    """Why groups have as many layers as the most frequent kind, or as few as the rarest."""
+    if len(counts) == 1:
+        return "all layers are of one kind"
+    ratio = f"{'less than' if close else 'at least'} {MOSTLY_ALIKE} times"
+    return f"the most frequent kind of layer has {max(counts)}, {ratio} the {min(counts)} of the rarest kind"
 
 
 def _hidden(hidden: Specs, others: Sequence[LayerSpec], release: PlannerRelease) -> list[tuple[list[str], LayerSpec]]:

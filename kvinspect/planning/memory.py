@@ -84,7 +84,7 @@ def check_memory(groups: Groups, memory: int, deployment: Deployment, release: P
     longest = longest_fitting(groups, memory, deployment, release)
     text = (
         f"one request of {counted(deployment.max_model_len, 'token', ',')} needs {in_gib(needed)} GiB of KV cache, "
-        f"and {in_gib(memory)} GiB are there"
+        f"but only {in_gib(memory)} GiB are available"
     )
     hint = (
         f"; the longest request that fits has {counted(longest, 'token', ',')}" if longest else "; not one token fits"

@@ -63,6 +63,21 @@ class ServeCommand(NamedTuple):
             return _of_texts(self.found.config)
         return read_model(self.model, self.inside)
 
+    @property
+    def served_words(self) -> tuple[str, ...]:
+        """The words behind `vllm serve`, the model first: a config.json by its folder, a file of flags by `--config`.
+
+        None where the model is read from standard input.
+        """
+        words = _model_first(self.launch.words)
+        if words[:1] == ("-",):
+            return ()
+        if not words or not is_file(words[0]):
+            return words
+        path = pathlib.Path(words[0])
+        first = (str(path.parent),) if path.name == "config.json" else ("--config", words[0])
+        return (*first, *words[1:])
+
     def placed(self, error: DocumentError) -> DocumentError:
         """The error with the places of those arguments that the file says."""
         return DocumentError([self._placed(problem) for problem in error.errors])
@@ -82,6 +97,16 @@ def _of_texts(config: NamedConfig) -> Model:
     """The model of a config.json that is no file. Raises DocumentError."""
     beside = read_model_text(config.beside, f"{config.name}/{QUANTIZATION}") if config.beside else None
     return Model(read_model_text(config.text, config.name), beside)
+
+
+def _model_first(words: tuple[str, ...]) -> tuple[str, ...]:
+    """The words with the model of `--model` in front, as `vllm serve` asks for it."""
+    for i, word in enumerate(words):
+        if word == "--model" and i + 1 < len(words):
+            return (words[i + 1], *words[:i], *words[i + 2 :])
+        if word.startswith("--model="):
+            return (word.partition("=")[2], *words[:i], *words[i + 1 :])
+    return words
 
 
 def read_command(words: Sequence[str], engine: str | None, like: str | None = None) -> ServeCommand:

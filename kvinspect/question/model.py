@@ -142,7 +142,7 @@ class ModelPlan(NamedTuple):
         if total is None or total.left + (total.margin or 0) > 0:
             return ""
         weights, may_use = (f"{size / 2**30:.1f} GiB" for size in (total.weights, total.requested))
-        return f"{weights} of weights on each GPU leave no KV cache of the {may_use} that vLLM may use"
+        return f"{weights} of weights on each GPU leave no room for a KV cache within the {may_use} that vLLM may use"
 
     def _notes(self) -> Iterator[str]:
         """What follows for prefixes and offloading, in sentences."""

@@ -59,7 +59,7 @@ PLAIN = View()
 def page(answer: CGSupportAnswer, view: View = PLAIN) -> Page:
     """The page of one answer: the resulting mode, the groups, why, and what gives the requested mode."""
     blocks: list[Block] = [
-        Heading(qualified(_verdict(answer), answer.setting.not_modelled, bounded=True)),
+        Heading(qualified(verdict(answer), answer.setting.not_modelled, bounded=True)),
         Paragraph(_subject(answer)),
     ]
     if answer.decision is None:
@@ -68,7 +68,7 @@ def page(answer: CGSupportAnswer, view: View = PLAIN) -> Page:
         blocks.append(Paragraph(spans(f"Why: at start-up ({refusal.stage}): {refusal.type}: {refusal.text}.")))
         return Page(tuple(blocks))
     blocks.append(_groups(answer.decision, view))
-    blocks += [*_why(answer.running), *_open(answer.open), *_advice(answer, view.explain), *_workers(answer)]
+    blocks += [*_why(answer.running), *open_facts(answer.open), *_advice(answer, view.explain), *_workers(answer)]
     blocks += _captured(answer) if view.explain else [_more()]
     return Page(tuple(blocks))
 
@@ -84,12 +84,13 @@ def _workers(answer: CGSupportAnswer) -> Iterable[Block]:
     for one in answer.workers:
         names = ", ".join(fold_names(one.layer_names))
         yield Item(
-            "!", spans(f"Another worker, with {names or 'other layers'}, has another result: ", *_verdict(one), ".")
+            "!", spans(f"Another worker, with {names or 'other layers'}, has another result: ", *verdict(one), ".")
         )
         yield from _why(one.running)
 
 
-def _verdict(answer: CGSupportAnswer) -> Spans:
+def verdict(answer: CGSupportAnswer) -> Spans:
+    """The resulting mode, and the requested one where that is another."""
     mode, requested = answer.running.mode, f" (requested: {answer.requested_mode.name})"
     if mode is None:
         return spans(Span("✗ Refused", "bad"), requested)
@@ -160,12 +161,14 @@ def _captured(answer: CGSupportAnswer) -> Iterable[Block]:
         yield Paragraph(spans("Captured: " + "; ".join(said) + "."))
 
 
-def _open(facts: Sequence[Open]) -> Iterable[Block]:
+def open_facts(facts: Sequence[Open]) -> Iterable[Block]:
+    """Unknown facts on which the mode depends: what is assumed of each, and the mode of each case."""
     for fact in facts:
         if fact.matters:
-            cases = "; ".join(f"{value_words(case.value)}: {_mode(case.resolution)}" for case in fact.cases)
-            assumed = value_words(fact.assumed)
-            yield Paragraph(spans("Unknown: ", Span(fact.fact, "strong"), f". Assumed: {assumed}. {cases}."))
+            other = [case for case in fact.cases if case.value != fact.assumed]
+            cases = "; ".join(f"{fact_words(fact.fact, case.value)}: {_mode(case.resolution)}" for case in other)
+            assumed = Span(fact_words(fact.fact, fact.assumed), "strong")
+            yield Paragraph(spans("Unknown offline, and assumed: ", assumed, f". Otherwise: {cases}."))
 
 
 def _mode(resolution: Resolution) -> str:

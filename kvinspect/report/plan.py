@@ -31,13 +31,13 @@ def page(
     view: View = PLAIN,
     origin: ModelOrigin | None = None,
     load: RequestAnswer | None = None,
-    changes: Sequence[Block] = (),
+    ending: Sequence[Block] = (),
     at_most: PlanAnswer | None = None,
 ) -> Page:
     """The page of one answer; `origin` is its model, `load` what requests that are asked about take of the cache.
 
-    `changes` are those that would fit, `at_most` the plan with the most memory that an estimate allows, which has
-    groups where only that one starts.
+    `ending` is what stands last, such as changes that would fit; `at_most` is the plan with the most memory that an
+    estimate allows, which has groups where only that one starts.
     """
     estimated = origin.sum if origin else None
     grouped = answer if answer.groups or at_most is None else at_most
@@ -51,7 +51,7 @@ def page(
         blocks += refused(answer, f", with the estimated {gib(estimated.left)} GiB" if estimated else "")
     blocks += [memory_table(estimated)] if estimated else []
     blocks += [groups_table(grouped, view.all_layers)] if grouped.groups else []
-    blocks += [*(_lines(answer) if answer.refusal is None else ()), *changes]
+    blocks += [*(_lines(answer) if answer.refusal is None else ()), *ending]
     blocks += details(answer, origin) if view.explain else [_more()]
     return Page(tuple(blocks))
 
@@ -150,7 +150,7 @@ def _lines(answer: PlanAnswer) -> Iterable[Block]:
     yield from _smallest_worker(answer)
     for padding, layers in answer.grouping.padding if answer.grouping else ():
         slots = counted(padding, "padding slot")
-        text = f"{slots} beside {counted(layers, 'layer')} {'wastes' if padding == 1 else 'waste'} up to "
+        text = f"{slots} added to {counted(layers, 'layer')} {'wastes' if padding == 1 else 'waste'} up to "
         yield Item("!", spans(f"{text}{padding / layers:.2%} of the KV cache."))
 
 

@@ -34,8 +34,8 @@ def _grouping(answer: PlanAnswer) -> Iterable[Block]:
     if answer.capacity is not None:
         cost = answer.capacity.cost
         each = f"{cost.bytes_per_token / 1024:,.4g} KiB per token"
-        fixed = f"{human_bytes(cost.fixed_bytes)} and " if cost.fixed_bytes else ""
-        yield Item("•", spans(f"A request costs {fixed}{each} on each worker."))
+        fixed = f"a fixed {human_bytes(cost.fixed_bytes)} plus " if cost.fixed_bytes else ""
+        yield Item("•", spans(f"A request needs {fixed}{each} on each worker."))
 
 
 def _workers(answer: PlanAnswer) -> Iterable[Block]:
@@ -61,10 +61,10 @@ def _log_lines(answer: PlanAnswer) -> Iterable[Block]:
 
 def _meaning(found: Capacity, longest: int, blocks: int) -> str:
     """What the tokens of the engine's line are; where groups differ, blocks times tokens is another number."""
-    product = f"The token count is the maximum concurrency, {found.max_concurrency:.2f}, times {longest:,}"
+    product = f"vLLM computes the token count as the maximum concurrency ({found.max_concurrency:.2f}) × {longest:,}"
     if found.num_tokens == found.pool_tokens:
-        return f"{product}; for this model it is also what {counted(blocks, 'block', ',')} can hold."
-    return f"{product}; it is not what {counted(blocks, 'block', ',')} can hold."
+        return f"{product}; for this model {counted(blocks, 'block', ',')} hold the same number."
+    return f"{product}; the {counted(blocks, 'block', ',')} can hold another number of tokens."
 
 
 def _backends(origin: ModelOrigin) -> Iterable[Block]:

@@ -85,5 +85,5 @@ def kind_of(group: PlannedGroup) -> str:
 
 def _named(spec: LayerSpec) -> str:
     window = getattr(spec, "sliding_window", None)
-    name = spec.reported_kind.replace("_", " ")
+    name = spec.reported_kind.replace("_", " ").replace("mla ", "MLA ")
     return f"{name} {window:,}" if window and "window" in name else name

@@ -96,7 +96,7 @@ def test_a_pasted_command_keeps_what_it_says(run):
     assert '--port "$PORT" -q fp8 --max-num-seqs 8' in line
     assert launch_of_text(line).words[:2] == ("Qwen/Qwen3-8B", "--port")
     module = asked(run, "python -m vllm.entrypoints.openai.api_server --model Qwen/Qwen3-8B", "--gpu", "L4")[1]
-    assert module["deployments"][0]["command"].startswith("vllm serve --model Qwen/Qwen3-8B")
+    assert module["deployments"][0]["command"].startswith("vllm serve Qwen/Qwen3-8B")
 
 
 @pytest.mark.parametrize(

@@ -159,7 +159,7 @@ def test_a_refusal_ends_with_1_and_writes_no_document(run, tmp_path):
     made = tmp_path / "plan.yaml"
     done = run("plan", MODEL, "--kv-cache-memory-bytes", "64M", "-o", made)
     assert (done.returncode, made.exists()) == (1, False)
-    assert "not one token fits" in done.stdout or "longest request that fits" in done.stdout
+    assert "the longest request that fits has" in " ".join(done.stdout.split())
 
 
 @pytest.mark.parametrize(
@@ -405,3 +405,56 @@ def test_who_chose_the_release(run):
 def test_a_call_of_too_many_words_is_refused(run):
     done = run("plan", MODEL, *MEMORY, *["-tp=1"] * 6_000)
     assert (done.returncode, "at most 5,000 words" in done.stderr) == (2, True)
+
+
+def last_lines(run, *words):
+    """What a plan says behind its groups: CUDA graphs, then the line that starts the server."""
+    lines = run("plan", *words).stdout.splitlines()
+    at = next(i for i, line in enumerate(lines) if line.startswith("CUDA graphs: "))
+    return lines[at], lines[lines.index("To start it:") + 1]
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        ((MODEL, "--gpu", "2xH100"), f"{MODEL} --tensor-parallel-size 2"),
+        ((MODEL, "--gpu", "2xH100", "-pp", "2"), f"{MODEL} -pp 2"),
+        ((f"{MODEL}/config.json", *MEMORY), MODEL),
+        (("--model", MODEL, "--max-num-seqs=64", *MEMORY), f"{MODEL} --max-num-seqs=64"),
+        ((f"VLLM_USE_V2_MODEL_RUNNER=0 vllm serve --model={MODEL} --port $PORT", *MEMORY), f'{MODEL} --port "$PORT"'),
+    ],
+    ids=str,
+)
+def test_a_plan_that_fits_ends_with_the_command_and_the_graphs(run, words, line):
+    graphs, command = last_lines(run, *words)
+    assert graphs == "CUDA graphs: ✓ FULL_AND_PIECEWISE, as requested."
+    assert command.removeprefix("VLLM_USE_V2_MODEL_RUNNER=0 ") == f"vllm serve {line}"
+    assert run("plan", command, "--gpu", "2xH100").stdout.startswith("✓ Fits")
+
+
+def test_a_serve_file_is_started_by_config(run, root, tmp_path):
+    file = tmp_path / "serve.yaml"
+    file.write_text(f"model: {root / MODEL}\nmax-model-len: 8192\n")
+    assert last_lines(run, str(file), *MEMORY)[1] == f"vllm serve --config {file}"
+
+
+def test_a_plan_says_why_another_mode_of_cuda_graphs_results(run):
+    drafts = '{"method": "ngram", "num_speculative_tokens": 3}'
+    flags = (
+        "--attention-backend",
+        "FLASHINFER",
+        "--device-capability",
+        "9.0",
+        "-dcp",
+        "2",
+        "--speculative-config",
+        drafts,
+    )
+    graphs, _ = last_lines(run, MODEL, *MEMORY, "-tp", "16", *flags)
+    alone = run("cg-support", MODEL, "-tp", "16", "--engine", "0.27", *flags).stdout.splitlines()
+    assert graphs.startswith("CUDA graphs: ↓ PIECEWISE (requested: FULL_AND_PIECEWISE): ")
+    assert alone[0] in graphs
+
+
+def test_a_plan_that_does_not_fit_has_no_command_to_start(run):
+    assert "vllm serve" not in run("plan", "deepseek-ai/DeepSeek-V3", "--gpu", "8xH100").stdout

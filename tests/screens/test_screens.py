@@ -22,7 +22,8 @@ def test_a_screen_is_the_one_that_was_kept(name):
 @pytest.mark.parametrize("name", [name for name in calls.CALLS if not name.startswith(("lint", "error", "help"))])
 def test_no_line_is_wider_than_its_terminal(name, width):
     text = calls.file_of(name, width).read_text(encoding="utf-8")
-    assert max(map(len, text.splitlines()[1:])) <= width
+    shown = [line for line in text.splitlines()[1:] if not line.startswith("vllm serve ")]  # a line to copy is not cut
+    assert max(map(len, shown)) <= width
 
 
 def test_a_plan_of_seven_groups_fits_on_one_screen():
