@@ -19,10 +19,21 @@ def blocks(page, language):
     return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(encoding="utf-8"), flags=re.M | re.S)
 
 
-def test_the_readme_shows_what_the_program_prints(run):
-    shown = blocks(PAGES[0], "text")[0]
-    printed = run("align", "configs/whisper-large-v3-rocm.yaml").stdout
-    assert printed == shown
+SCREENS = re.findall(r"^```console\n(kvinspect [^\n]*)\n```\n\n```text\n(.*?)```", README, flags=re.M | re.S)
+
+
+def test_the_readme_begins_with_what_people_who_serve_models_ask():
+    commands = [command for command, _ in SCREENS]
+    assert commands[0] == blocks(PAGES[0], "console")[0].strip()
+    assert commands[0] == "kvinspect plan Qwen/Qwen3-32B --gpu 2xH100 --max-model-len 32k --kv-cache-dtype fp8"
+    assert [command.split()[1] for command in commands] == ["plan", "plan", "fit", "align"]
+    assert len(SCREENS) == len(blocks(PAGES[0], "text"))
+
+
+@pytest.mark.parametrize(("command", "shown"), SCREENS, ids=[command for command, _ in SCREENS])
+def test_the_readme_shows_what_the_program_prints(run, command, shown):
+    done = run(*shlex.split(command)[1:], env={"HF_ENDPOINT": "http://127.0.0.1:1", "COLUMNS": "100"})
+    assert done.stdout == shown
 
 
 def test_the_python_of_the_readme_runs():

@@ -310,7 +310,7 @@ def _print(report: LintReport, how: How, statistics: bool, output: str | None, c
         write(text.statistics(report), output, Syntax.TEXT)
     elif how is How.text:
         look = look_of(output, color)
-        write(text.render(report, colour=look.colour), output, Syntax.TEXT)
+        write(text.render(report, colour=look.colour, width=look.width), output, Syntax.TEXT)
     else:
         from importlib import import_module
 

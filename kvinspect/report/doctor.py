@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kvinspect.compare.doctor_answer import DoctorAnswer, HereAnswer
-from kvinspect.document.fold import fold_names
 from kvinspect.document.numbers import counted
 from kvinspect.engine.align_answer import AlignAnswer, LayerAnswer
 from kvinspect.report.captured import captured_comparison
-from kvinspect.report.fold import title_of
+from kvinspect.report.fold import fold_indices, title_of
+from kvinspect.report.layer_names import folded
 from kvinspect.report.page_parts import (
     Block,
     Column,
@@ -103,11 +103,12 @@ def _rank(answer: DoctorAnswer) -> str:
 
 
 def _groups(answer: AlignAnswer) -> Table:
-    """The layers of each group, those that look alike in one row."""
+    """The layers of the groups, those that look alike in one row."""
     rows: dict[tuple[object, ...], list[LayerAnswer]] = {}
     for layer in answer.layers:
         facts = layer.to_dict()
-        alike = (layer.kv_cache_group_id, layer.backend, layer.spec_kind, str(facts["shape"]), str(facts["stride"]))
+        view = (str(facts["shape"]), str(facts["stride"]))
+        alike = (layer.backend, layer.spec_kind, layer.page_size_bytes, *view)
         rows.setdefault(alike, []).append(layer)
     return Table(GROUPS, tuple(_row(layers) for layers in rows.values()))
 
@@ -115,12 +116,13 @@ def _groups(answer: AlignAnswer) -> Table:
 def _row(layers: Sequence[LayerAnswer]) -> tuple[tuple[tuple[Span, ...], ...], ...]:
     first = layers[0]
     parts = first.view.parts if first.view else ()
+    groups = sorted({layer.kv_cache_group_id for layer in layers})
     return (
-        cell(str(first.kv_cache_group_id)),
-        cell(*fold_names([layer.layer_name for layer in layers])),
-        cell(first.spec_kind),
+        cell(fold_indices(groups)),
+        folded([layer.layer_name for layer in layers], len(groups)),
+        cell(first.spec_kind.replace("_", " ")),
         cell(first.backend),
-        cell(str(first.page_size_bytes)),
+        cell(f"{first.page_size_bytes:,}"),
         cell(str(first.view.kernel_block_size) if first.view else "none"),
         cell(*(_numbers(part.view.shape) + f" {part.dtype}" for part in parts)) if parts else cell("no view"),
         cell(*(_numbers(part.view.stride) for part in parts)) if parts else cell("no view"),

@@ -84,7 +84,7 @@ def _block(block: Paragraph | Item | Table | Picture) -> str:
     if isinstance(block, Item):
         return f'<p class="item">{escape(safe(block.mark))} {_line(block.text)}</p>'
     if isinstance(block, Picture):
-        return '<pre class="scroll">' + "\n".join(map(_line, block.lines)) + "</pre>"
+        return '<pre class="scroll" tabindex="0">' + "\n".join(map(_line, block.lines)) + "</pre>"
     return f'<div class="scroll" tabindex="0">{_table(block)}</div>'
 
 

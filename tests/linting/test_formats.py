@@ -54,6 +54,17 @@ def test_text_is_a_compilers_line_with_a_caret():
     assert "\x1b[36mnote\x1b[0m" in text.render(report(PLAIN), colour=True)
 
 
+def test_a_terminal_wraps_a_long_finding_at_blanks_and_nothing_else_does():
+    long = report(PLAIN._replace(message="sixteen letters " * 20 + "end", line_text=""))
+    alone, *_ = text.render(long).splitlines()
+    wrapped = text.render(long, width=80).splitlines()[:-1]
+    assert alone.endswith("letters end")
+    assert len(wrapped) == 5
+    assert max(map(len, wrapped)) <= 80
+    assert " ".join(line.strip() for line in wrapped) == alone
+    assert "\x1b[36mnote\x1b[0m[\x1b[1mKV101\x1b[0m]" in text.render(long, colour=True, width=80)
+
+
 def test_statistics_count_each_rule():
     lines = text.statistics(report(PLAIN, PLAIN, PLAIN._replace(code="KV102"))).splitlines()
     assert [line.split()[:2] for line in lines[:2]] == [["2", "KV101"], ["1", "KV102"]]

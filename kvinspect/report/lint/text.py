@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator
 
 from kvinspect.document.finding import Finding, Severity
@@ -14,9 +15,12 @@ SNIPPET = 120
 COLOURS = {Severity.ERROR: "31", Severity.WARNING: "33", Severity.NOTE: "36"}
 
 
-def render(report: LintReport, *, colour: bool = False, snippets: bool = True) -> str:
-    """The findings and a summary line; `colour` writes escape codes."""
-    lines = [line for finding in report.findings for line in _finding(finding, colour, snippets)]
+def render(report: LintReport, *, colour: bool = False, snippets: bool = True, width: int | None = None) -> str:
+    """The findings and a summary line; `colour` writes escape codes, `width` is a terminal's, where lines are wrapped.
+
+    Off a terminal a finding is one line, which editors and scripts read.
+    """
+    lines = [line for finding in report.findings for line in _finding(finding, colour, snippets, width)]
     lines += [f"{safe(source)}: {safe(remark)}" for source, remark in report.remarks]
     return "\n".join([*lines, report.summary]) + "\n"
 
@@ -32,12 +36,22 @@ def statistics(report: LintReport) -> str:
     return "\n".join([*lines, report.summary]) + "\n"
 
 
-def _finding(finding: Finding, colour: bool, snippets: bool) -> Iterator[str]:
+def _finding(finding: Finding, colour: bool, snippets: bool, width: int | None) -> Iterator[str]:
     severity = _painted(finding.severity.word, COLOURS[finding.severity], colour)
     code = _painted(finding.code, "1", colour)
-    yield f"{safe(finding.where)}: {severity}[{code}] {finding.name}: {safe(finding.message)}{_releases(finding)}"
+    plain = f"{finding.severity.word}[{finding.code}]"
+    line = f"{safe(finding.where)}: {plain} {finding.name}: {safe(finding.message)}{_releases(finding)}"
+    yield _wrapped(line, width).replace(plain, f"{severity}[{code}]", 1)
     if snippets and finding.mark and finding.line_text.strip():
         yield from _snippet(finding, colour)
+
+
+def _wrapped(line: str, width: int | None) -> str:
+    """A line in a terminal's width, cut at blanks; what follows the first line is set in."""
+    if width is None or len(line) <= width:
+        return line
+    cut = textwrap.wrap(line, width, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)
+    return "\n".join(cut)
 
 
 def _releases(finding: Finding) -> str:

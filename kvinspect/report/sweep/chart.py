@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from kvinspect.document.numbers import counted
 from kvinspect.planning.sweep import Point, SweepAnswer
+from kvinspect.report.sweep.ticks import linear, logarithmic
 
 LOG_FROM = 8
 """A scale is logarithmic from this ratio of its ends on."""
@@ -50,19 +51,20 @@ def chart(answer: SweepAnswer) -> Chart:
     first, *others = answer.axes
     xs = _scale(first.values)
     heights = [point.max_concurrency for point in answer.points if point.max_concurrency]
-    low, high = (min(heights), max(heights)) if heights else (0.0, 1.0)
-    bottom = 0.0 if low <= 0 or high / low < LOG_FROM else low
+    low, high = (min(heights), max(heights)) if heights else (1.0, 1.0)
+    ticks = linear(high) if high / low < LOG_FROM else logarithmic(low, high)
+    bottom, top = ticks[0], ticks[-1]
     found: dict[str, list[Mark]] = {}
     for point in answer.points:
         name = ", ".join(f"{axis.name} {point.values[axis.name]}" for axis in others)
-        y = None if not point.max_concurrency else _place(point.max_concurrency, bottom, high)
+        y = None if not point.max_concurrency else _place(point.max_concurrency, bottom, top)
         found.setdefault(name, []).append(Mark(xs[point.values[first.name]], y, words(point)))
     return Chart(
         across=first.name,
-        upwards="concurrent requests",
+        upwards="concurrent requests" + (" (logarithmic)" if bottom > 0 else ""),
         series=tuple(Series(name, tuple(marks)) for name, marks in found.items()),
         x_ticks=tuple(Tick(place, _short(value)) for value, place in xs.items()),
-        y_ticks=_y_ticks(bottom, high),
+        y_ticks=tuple(Tick(_place(tick, bottom, top), f"{tick:,.10g}") for tick in ticks),
     )
 
 
@@ -98,13 +100,6 @@ def _place(value: float, bottom: float, high: float) -> float:
     return log(value / bottom) / log(high / bottom) if high > bottom else 1.0
 
 
-def _y_ticks(bottom: float, high: float) -> tuple[Tick, ...]:
-    if bottom <= 0:
-        return tuple(Tick(i / 4, f"{high * i / 4:,.1f}") for i in range(5))
-    values = [bottom * (high / bottom) ** (i / 4) for i in range(5)]
-    return tuple(Tick(i / 4, f"{value:,.1f}") for i, value in enumerate(values))
-
-
 def _short(value: Any) -> str:
     """A number as people write it.
 
@@ -113,7 +108,7 @@ def _short(value: Any) -> str:
     """
     if not isinstance(value, int):
         return str(value)
-    for unit, size in (("M", 1 << 20), ("m", 10**6), ("K", 1 << 10), ("k", 1000)):
+    for unit, size in (("m", 10**6), ("M", 1 << 20), ("k", 1000), ("K", 1 << 10)):
         if value >= size and value % size == 0:
             return f"{value // size}{unit}"
     return f"{value:,}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kvinspect.document.numbers import counted
+from kvinspect.document.numbers import counted, ranged
 from kvinspect.planning.sweep import Point, SweepAnswer
 from kvinspect.report.fold import human_bytes, title_of
 from kvinspect.report.not_counted import qualified
@@ -61,7 +61,7 @@ def page(answer: SweepAnswer) -> Page:
             values = ", ".join(map(str, point.values.values()))
             text = f" {values}: requests of more than {point.longest_request:,} tokens wait forever."
             blocks.append(Item("!", spans(Span("never runs", "bad"), text)))
-    blocks.append(Paragraph(spans(Span(f"Memory for the cache of a worker: {_memory(answer)}.", "dim"))))
+    blocks.append(Paragraph(spans(Span(f"KV cache memory of each GPU, {_memory(answer)}.", "dim"))))
     return Page(tuple(blocks))
 
 
@@ -77,14 +77,21 @@ def _verdict(answer: SweepAnswer) -> Spans:
         return spans(head)
     best = max(limited, key=lambda point: point.max_concurrency or 0.0)
     values = ", ".join(f"--{name.replace('_', '-')} {value}" for name, value in best.values.items())
-    return spans(head, f"; most concurrent requests: {best.max_concurrency:,.2f} with {values}")
+    return spans(head, f"; most concurrent requests: {_requests(best)} with {values}")
+
+
+def _requests(point: Point) -> str:
+    """How many requests run concurrently, with no more digits than an estimate of the memory deserves."""
+    requests = point.max_concurrency or 0.0
+    estimated = (point.memory_how or "").startswith("estimated")
+    return f"≈ {ranged(requests, requests)}" if estimated else f"{requests:,.2f}"
 
 
 def _memory(answer: SweepAnswer) -> str:
     """Where the memory comes from, with its least and its most where it differs."""
     sizes = [point.memory for point in answer.points if point.memory is not None]
     ends = f"{human_bytes(min(sizes))} to {human_bytes(max(sizes))}, " if len(set(sizes)) > 1 else ""
-    return ends + answer.memory
+    return ends + ("as given" if answer.memory == "given" else answer.memory)
 
 
 def _row(point: Point, most: float, notes: Mapping[str, int]) -> tuple[tuple[Spans, ...], ...]:
@@ -96,7 +103,7 @@ def _row(point: Point, most: float, notes: Mapping[str, int]) -> tuple[tuple[Spa
     each = counted(point.blocks_per_request or 0, "block", ",")
     return (
         *values,
-        cell(f"{point.max_concurrency:,.2f}"),
+        cell(_requests(point)),
         cell(Span("█" * length or "▏", "good")),
         cell(f"{point.num_tokens:,}"),
         cell(f"{point.num_blocks:,}"),
