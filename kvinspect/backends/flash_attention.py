@@ -7,9 +7,10 @@ taken stands in their rows of the catalogue (`candidates.py`).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from kvinspect.backends.candidates import Ask, Misfit
+if TYPE_CHECKING:
+    from kvinspect.backends.candidates import Ask, Misfit
 
 SUPPORTED = {2: (8, 9, 10, 11, 12), 3: (9,), 4: (9, 10, 11)}
 """Version → families of compute capability that it is built for."""
@@ -62,6 +63,8 @@ class FlashAttention(NamedTuple):
 
     def misfits(self, ask: Ask) -> Iterator[Misfit]:
         """What of a layer the version that it gets does not take."""
+        from kvinspect.backends.candidates import Misfit
+
         version = self.version(ask.head_size)
         if ask.cache_dtype.startswith(QUANTIZED) and not self._takes_quantized(ask.head_size):
             yield Misfit("cache dtype", f"KV cache dtype {ask.cache_dtype} with FlashAttention {version}", "")

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from kvinspect.engine.align_answer import AlignAnswer
     from kvinspect.question.model import ModelQuestion
     from kvinspect.question.question import Question
+    from kvinspect.report.page_parts import Page
 
 EXAMPLES = """\b
 Examples:
@@ -74,8 +75,6 @@ def align(
     Ends with 1 where an allocation is unsound or the engine refuses, 2 where a document cannot be judged, 3 if the
     device is not there.
     """
-    from kvinspect.report.align import View, page
-
     given = ModelOptions(
         engine, platform, capability, available, gpu, gpu_memory, weights, needs_memory=num_blocks is None
     )
@@ -86,9 +85,15 @@ def align(
     ends = (code_of(answer.clean, answer.setting.not_modelled, strict) for answer in answers)
     code = max([*codes, *ends], default=CLEAN)
     if output or not quiet:
-        view = View(all_layers, explain)
-        Report(shown, lambda answer: page(answer, view), many).emit(how, output, color)
+        Report(shown, lambda answer: _page(answer, all_layers, explain), many).emit(how, output, color)
     raise typer.Exit(code)
+
+
+def _page(answer: AlignAnswer, all_layers: bool, explain: bool) -> Page:
+    """The page of an answer, for the formats that have pages."""
+    from kvinspect.report.align import View, page
+
+    return page(answer, View(all_layers, explain))
 
 
 def _answers(words: list[str], given: ModelOptions, how_asked: _HowAsked) -> tuple[list[AlignAnswer], list[int], bool]:

@@ -8,6 +8,7 @@ import sys
 import traceback
 import warnings
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
 from importlib import import_module
 from typing import Annotated, Any
 
@@ -27,8 +28,6 @@ from kvinspect.cli.exits import (
     print_problems,
     say,
 )
-from kvinspect.cli.progress import spinner
-from kvinspect.cli.serve_words import WithServeWords, WithTwoSides
 from kvinspect.output import inputs, waiting
 from kvinspect.output.streams import NobodyReads, guarded
 from kvinspect.version import __version__
@@ -52,10 +51,8 @@ EXIT_CODES = (
     "wrong, or something cannot be judged; 3 the device is missing."
 )
 
-OF_MODELS = dict.fromkeys(("plan", "fit", "align", "cg-support", "map", "lint"), WithServeWords) | {
-    "diff": WithTwoSides
-}
-"""The commands that take a model with the flags of `vllm serve`, and how they read them."""
+OF_MODELS = ("plan", "fit", "align", "cg-support", "map", "lint", "diff")
+"""The commands that take a model with the flags of `vllm serve`; `diff` takes two."""
 
 ISSUES = "the project's issue tracker"
 
@@ -88,10 +85,18 @@ def program(words: Sequence[str] = ()) -> typer.Typer:
     app.callback()(_common)
     for name in _needed(words):
         module = import_module(f"kvinspect.cli.{name.replace('-', '_')}")
-        kind = OF_MODELS.get(name, Command)
         function, summary = COMMANDS[name]
-        app.command(name, cls=kind, short_help=summary, epilog=module.EXAMPLES)(getattr(module, function))
+        app.command(name, cls=_kind(name), short_help=summary, epilog=module.EXAMPLES)(getattr(module, function))
     return app
+
+
+def _kind(name: str) -> type[Command]:
+    """How a command reads its words."""
+    if name not in OF_MODELS:
+        return Command
+    from kvinspect.cli.serve_words import WithServeWords, WithTwoSides
+
+    return WithTwoSides if name == "diff" else WithServeWords
 
 
 def _needed(words: Sequence[str]) -> Iterable[str]:
@@ -113,10 +118,17 @@ def run() -> int:
     inputs.begin()
     gc.set_threshold(GARBAGE)
     warnings.showwarning = _warned
-    waiting.show(None if {"-q", "--quiet"} & set(sys.argv) else spinner)
+    waiting.show(None if {"-q", "--quiet"} & set(sys.argv) else _spinner)
     with guarded():
         code = _ended(lambda: _call(sys.argv[1:]))
         return _ended(sys.stdout.flush) or code
+
+
+def _spinner(what: str) -> AbstractContextManager[None]:
+    """What names a thing that is waited for, as few calls wait for anything."""
+    from kvinspect.cli.progress import spinner
+
+    return spinner(what)
 
 
 def _call(words: Sequence[str]) -> None:

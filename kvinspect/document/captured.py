@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Annotated
 
-from kvinspect.document.entry import Entry
+from kvinspect.document.entry import Entry, entry
 from kvinspect.document.limits import MAX_DIMS
 from kvinspect.document.words import CUDAGraphMode, DType, NotNegative, Positive, Rule, SupportLevel, Word
 
 Numbers = Annotated[list[NotNegative], Rule(max_length=MAX_DIMS)]
 
 
-@dataclass(slots=True, kw_only=True, eq=False, repr=False)
+@entry
 class CapturedViewEntry(Entry):
     """A tensor that a layer is bound to, as torch reports it."""
 
@@ -25,7 +25,7 @@ class CapturedViewEntry(Entry):
     byte: Annotated[NotNegative, Rule("bytes from the beginning of the storage")]
 
 
-@dataclass(slots=True, kw_only=True, eq=False, repr=False)
+@entry
 class CapturedSupportEntry(Entry):
     """What an attention group's metadata builder answered about CUDA graphs."""
 
@@ -34,7 +34,7 @@ class CapturedSupportEntry(Entry):
     support: SupportLevel | None = None
 
 
-@dataclass(slots=True, kw_only=True, eq=False, repr=False)
+@entry
 class CapturedGraphsEntry(Entry):
     """The requested CUDA graph mode and the resulting one."""
 
@@ -43,7 +43,7 @@ class CapturedGraphsEntry(Entry):
     groups: list[CapturedSupportEntry] = field(default_factory=list)
 
 
-@dataclass(slots=True, kw_only=True, eq=False, repr=False)
+@entry
 class CapturedRankEntry(Entry):
     """Which worker wrote the document."""
 
@@ -53,7 +53,7 @@ class CapturedRankEntry(Entry):
     data_parallel_size: Positive = 1
 
 
-@dataclass(slots=True, kw_only=True, eq=False, repr=False)
+@entry
 class CapturedEntry(Entry):
     """A running engine: who it was, and what it made."""
 

@@ -6,11 +6,11 @@ into the validator that `load.py` runs, and `schema.py` into the JSON Schema tha
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Annotated, Any, Literal
 
 from kvinspect.document.captured import CapturedEntry
-from kvinspect.document.entry import Entry
+from kvinspect.document.entry import Entry, entry
 from kvinspect.document.limits import MAX_DIMS
 from kvinspect.document.words import (
     KIND_OF_WORD,
@@ -47,7 +47,7 @@ LegacyLayout = Literal["NHD", "HND"]
 RunLengths = Annotated[str, Rule(strict=True, max_length=100_000, pattern=r"^\s*\d{1,9}x[01](\s+\d{1,9}x[01])*\s*$")]
 
 
-@dataclass(slots=True, kw_only=True, eq=False, repr=False)
+@entry
 class SpecEntry(Entry):
     """A KV cache spec of any kind; `spec_fields.py` says which fields belong to which kind.
 
@@ -117,7 +117,7 @@ class SpecEntry(Entry):
         return KIND_OF_WORD[self.kind or self.type or ""]
 
 
-@dataclass(slots=True, kw_only=True, eq=False, repr=False)
+@entry
 class BackendEntry(Entry):
     """An out-of-tree backend."""
 
@@ -137,7 +137,7 @@ class BackendEntry(Entry):
     loads_by_tma: Annotated[Flag, Rule("whether its kernels load by the tensor memory accelerator")] = False
 
 
-@dataclass(slots=True, kw_only=True, eq=False, repr=False)
+@entry
 class GroupEntry(Entry):
     """Layers that share one block table."""
 
@@ -147,7 +147,7 @@ class GroupEntry(Entry):
     is_eagle_group: Flag = False
 
 
-@dataclass(slots=True, kw_only=True, eq=False, repr=False)
+@entry
 class TensorEntry(Entry):
     """One allocation, and the layers on it."""
 
@@ -160,7 +160,7 @@ class TensorEntry(Entry):
     host_resident: Literal[False] = False
 
 
-@dataclass(slots=True, kw_only=True, eq=False, repr=False)
+@entry
 class KVCacheConfigEntry(Entry):
     """A finished KV cache configuration, as vLLM's `KVCacheConfig`."""
 
@@ -169,7 +169,7 @@ class KVCacheConfigEntry(Entry):
     kv_cache_tensors: Annotated[list[TensorEntry] | None, Rule("absent: placed by vLLM's own rule")] = None
 
 
-@dataclass(slots=True, kw_only=True, eq=False, repr=False)
+@entry
 class AttentionGroupEntry(Entry):
     """Layers of one KV cache group that run on one backend."""
 
@@ -179,7 +179,7 @@ class AttentionGroupEntry(Entry):
     num_heads_q: NotNegative | None = None
 
 
-@dataclass(slots=True, kw_only=True, eq=False, repr=False)
+@entry
 class EncoderGroupEntry(Entry):
     """Encoder-only layers, which stand outside the KV cache."""
 
@@ -189,14 +189,14 @@ class EncoderGroupEntry(Entry):
     num_heads_q: NotNegative | None = None
 
 
-@dataclass(slots=True, kw_only=True, eq=False, repr=False)
+@entry
 class PassEntry(Entry):
     """The fields of vLLM's `PassConfig` that decide which model runner is chosen."""
 
     enable_sp: Annotated[Flag, Rule("sequence parallelism")] = False
 
 
-@dataclass(slots=True, kw_only=True, eq=False, repr=False)
+@entry
 class CompilationEntry(Entry):
     """The fields of vLLM's `CompilationConfig` that decide about CUDA graphs."""
 
@@ -209,7 +209,7 @@ class CompilationEntry(Entry):
     pass_config: PassEntry = field(default_factory=PassEntry)
 
 
-@dataclass(slots=True, kw_only=True, eq=False, repr=False)
+@entry
 class DraftEntry(Entry):
     """The fields of a draft model's configuration that decide which model runner is chosen."""
 
@@ -220,7 +220,7 @@ class DraftEntry(Entry):
     num_nextn_predict_layers: Positive = 1
 
 
-@dataclass(slots=True, kw_only=True, eq=False, repr=False)
+@entry
 class SpeculativeEntry(Entry):
     """The fields of vLLM's `SpeculativeConfig` on which the KV cache depends."""
 
@@ -233,7 +233,7 @@ class SpeculativeEntry(Entry):
     draft_model_config: DraftEntry = field(default_factory=DraftEntry)
 
 
-@dataclass(slots=True, kw_only=True, eq=False, repr=False)
+@entry
 class SchedulerEntry(Entry):
     """The fields of vLLM's `SchedulerConfig` on which the KV cache depends."""
 
@@ -245,7 +245,7 @@ class SchedulerEntry(Entry):
     disable_hybrid_kv_cache_manager: Flag = False
 
 
-@dataclass(slots=True, kw_only=True, eq=False, repr=False)
+@entry
 class ModelEntry(Entry):
     """The fields of vLLM's `ModelConfig` on which the KV cache depends; heads are those of one worker."""
 
@@ -266,7 +266,7 @@ class ModelEntry(Entry):
     enable_return_routed_experts: Flag = False
 
 
-@dataclass(slots=True, kw_only=True, eq=False, repr=False)
+@entry
 class AttentionConfigEntry(Entry):
     """The fields of vLLM's `AttentionConfig` on which a backend's answers depend."""
 
@@ -275,7 +275,7 @@ class AttentionConfigEntry(Entry):
     flash_attn_version: Literal[2, 3, 4] | None = None
 
 
-@dataclass(slots=True, kw_only=True, eq=False, repr=False)
+@entry
 class CacheEntry(Entry):
     """The fields of vLLM's `CacheConfig` on which planning depends."""
 
@@ -284,7 +284,7 @@ class CacheEntry(Entry):
     kv_sharing_fast_prefill: Flag = False
 
 
-@dataclass(slots=True, kw_only=True, eq=False, repr=False)
+@entry
 class ParallelEntry(Entry):
     """The fields of vLLM's `ParallelConfig` on which planning depends."""
 
@@ -297,7 +297,7 @@ class ParallelEntry(Entry):
     enable_elastic_ep: Flag = False
 
 
-@dataclass(slots=True, kw_only=True, eq=False, repr=False)
+@entry
 class TransferEntry(Entry):
     """The KV connector."""
 
@@ -305,7 +305,7 @@ class TransferEntry(Entry):
     kv_connector_extra_config: dict[Word, Any] = field(default_factory=dict)
 
 
-@dataclass(slots=True, kw_only=True, eq=False, repr=False)
+@entry
 class PlaceholderEntry(Entry):
     """Where a multimodal item stands in the prompt, in tokens."""
 
@@ -317,7 +317,7 @@ class PlaceholderEntry(Entry):
     ] = None
 
 
-@dataclass(slots=True, kw_only=True, eq=False, repr=False)
+@entry
 class FeatureEntry(Entry):
     """One multimodal item of a request."""
 
@@ -325,7 +325,7 @@ class FeatureEntry(Entry):
     mm_position: PlaceholderEntry
 
 
-@dataclass(slots=True, kw_only=True, eq=False, repr=False)
+@entry
 class RequestEntry(Entry):
     """One request and its multimodal items in the order in which they stand."""
 
@@ -334,7 +334,7 @@ class RequestEntry(Entry):
     num_prompt_tokens: Positive | None = None
 
 
-@dataclass(slots=True, kw_only=True, eq=False, repr=False)
+@entry
 class MultimodalEntry(Entry):
     """What the bidirectional ranges of a batch depend on."""
 
@@ -348,7 +348,7 @@ class MultimodalEntry(Entry):
     requests: list[RequestEntry] = field(default_factory=list)
 
 
-@dataclass(slots=True, kw_only=True, eq=False, repr=False)
+@entry
 class DocumentModel(Entry):
     """An inspection document."""
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from fnmatch import fnmatchcase
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kvinspect.document.document import Tensor
 from kvinspect.document.not_modelled import NotModelled
 from kvinspect.document.numbers import counted
 from kvinspect.document.refusal import Refusal
-from kvinspect.engine.captured_comparison import CapturedComparison
 from kvinspect.engine.conflict import Conflict
 from kvinspect.engine.reason import Reason, RuleSource, TakenRule
 from kvinspect.engine.reshape import Allocation, LayerView, Part
+
+if TYPE_CHECKING:
+    from kvinspect.engine.captured_comparison import CapturedComparison
 
 SCHEMA_VERSION = 1
 

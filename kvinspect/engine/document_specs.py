@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from fractions import Fraction
 from typing import Any
 
 from kvinspect.document.document import Group
@@ -79,6 +78,8 @@ RENAMED = {"tokens_per_state": "compress_ratio", "storage_block_size": "view_blo
 def _renamed(given: dict[str, Any]) -> dict[str, Any]:
     """The fields of an attention spec as they are called here, those that move no byte put together."""
     if isinstance(given.get("tokens_per_state"), str):
+        from fractions import Fraction
+
         given["tokens_per_state"] = Fraction(given["tokens_per_state"])
     marks = _marks(given)
     return {RENAMED.get(key, key): value for key, value in given.items() if key not in MARKS} | marks

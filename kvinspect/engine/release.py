@@ -21,7 +21,7 @@ from kvinspect.specs.kinds import LayerSpec
 from kvinspect.specs.needs import UnpaddedPage
 
 
-@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True, init=False, repr=False)
 class EngineRelease:
     """A vLLM release with one of its model runners, as the rules for a given cache see it: one object for each."""
 

@@ -10,9 +10,7 @@ from __future__ import annotations
 import json
 import os
 import pathlib
-import subprocess
 import sys
-import tempfile
 import zlib
 from functools import cache
 from typing import Any
@@ -52,8 +50,10 @@ def catalogue() -> dict[str, Any]:
         raise NotAsked("no vLLM is installed in this environment")
     path = cache_folder() / f"{found}-kvinspect-{__version__}-{_fingerprint(_tools())}.json"
     if not path.is_file():
+        from tempfile import TemporaryDirectory
+
         path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=path.parent) as folder:
+        with TemporaryDirectory(dir=path.parent) as folder:
             asked = _ask(pathlib.Path(folder))
             asked.replace(path)
     answer: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
@@ -82,6 +82,8 @@ def _fingerprint(tools: pathlib.Path) -> str:
 
 def _ask(folder: pathlib.Path) -> pathlib.Path:
     """Have the tool write the catalogue into a folder. Raises NotAsked."""
+    import subprocess
+
     tool = _tools() / "catalogue.py"
     try:
         with waiting("asking the classes of the installed vLLM, up to a minute the first time"):

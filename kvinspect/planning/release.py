@@ -32,7 +32,7 @@ Enlarge = Callable[[str, LayerSpec, int, "PlannerRelease"], LayerSpec]
 """(layer, its spec, bytes of the page wanted, release) → the spec with that page. Raises Refused."""
 
 
-@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True, init=False, repr=False)
 class PlannerRelease(EngineRelease):
     """A release as the planner sees it: beside the engine's steps, those between the specs and the blocks."""
 

@@ -9,7 +9,6 @@ from kvinspect.document.fold import fold_names
 from kvinspect.document.numbers import counted
 from kvinspect.engine.align_answer import AlignAnswer, LayerAnswer, TensorAnswer
 from kvinspect.engine.axes import sizes
-from kvinspect.report.captured import captured_comparison
 from kvinspect.report.fold import fold_indices, human_bytes, title_of
 from kvinspect.report.not_counted import qualified
 from kvinspect.report.page_parts import (
@@ -76,6 +75,8 @@ def page(answer: AlignAnswer, view: View) -> Page:
     blocks.extend(_elsewhere(layers.values()))
     blocks.extend(Item("!", spans(Span("finding", "bad"), f": {found['text']}.")) for found in answer.findings)
     if answer.captured is not None:
+        from kvinspect.report.captured import captured_comparison
+
         blocks.extend(captured_comparison(answer.captured))
     if view.explain:
         blocks.extend(_reasons(answer))

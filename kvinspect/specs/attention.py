@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self
 
 from kvinspect.document.words import DTYPE_BYTES
 from kvinspect.specs.spec import SpecOfLayers
 
 if TYPE_CHECKING:
+    from fractions import Fraction
+
     from kvinspect.specs.needs import UnpaddedPage
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from kvinspect.document.numbers import counted
@@ -11,6 +10,8 @@ from kvinspect.document.refusal import Refused
 from kvinspect.specs.unlike import unlike
 
 if TYPE_CHECKING:
+    from fractions import Fraction
+
     from kvinspect.specs.needs import Load, MergeRules, Rules, UnpaddedPage
 
 
