@@ -12,7 +12,7 @@ from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 from kvinspect.backends.conditions import Facts, Rule, choose, outcomes
-from kvinspect.backends.expressions import evaluate
+from kvinspect.backends.expressions import check, evaluate
 from kvinspect.document.frozen import Frozen, frozen
 from kvinspect.document.model import BackendEntry
 from kvinspect.document.numbers import counted
@@ -190,14 +190,16 @@ def _official(release: str, name: str, facts: tuple[tuple[str, Any], ...]) -> Ba
 
 
 def from_catalogue(name: str, entry: Mapping[str, Any], facts: Facts) -> Backend:
-    """A backend of the release's own."""
+    """A backend of the release's own, its sizes parsed. Raises ValueError for a catalogue in which one is no size."""
     entry, facts = frozen(entry), frozen(facts)
-    shapes = [Frozen({**rule, "if": _known(rule.get("if", {}), facts)}) for rule in entry.get("kv_cache_shape", [])]
+    rules = [Frozen({**rule, "if": _known(rule.get("if", {}), facts)}) for rule in entry.get("kv_cache_shape", [])]
+    shapes = tuple(rule for rule in rules if rule["if"] is not None)
+    check(dim for rule in shapes for dim in rule.get("shape", ()))
     return Backend(
         name=name,
         class_name=entry["class"],
         module=entry["module"],
-        shapes=tuple(rule for rule in shapes if rule["if"] is not None),
+        shapes=shapes,
         stride_orders=entry.get("kv_cache_stride_order", Frozen()),
         kernel_block_sizes=tuple(choose(entry.get("supported_kernel_block_sizes", ["1n"]), facts)),
         required_layout=choose(entry.get("required_kv_cache_layout"), facts),

@@ -6,7 +6,7 @@ An expression is parsed once into a tree of integers, names, sums, products and 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from operator import add, floordiv, mul, sub
 
@@ -28,6 +28,13 @@ def evaluate(expression: str | int, values: Values) -> int:
     44
     """
     return expression if isinstance(expression, int) else _parsed(expression)(values)
+
+
+def check(expressions: Iterable[str | int]) -> None:
+    """Parse expressions, to be evaluated later. Raises ValueError for anything but sizes."""
+    for one in expressions:
+        if isinstance(one, str):
+            _parsed(one)
 
 
 @lru_cache(maxsize=1024)

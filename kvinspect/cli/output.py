@@ -133,13 +133,13 @@ class Look(NamedTuple):
 
 def look_of(to: str | None, color: Color) -> Look:
     """How text is set on standard output, or in a file."""
-    from kvinspect.report import terminal
+    from kvinspect.report import table_width, terminal
 
     if to is not None:
         return Look(None, color is Color.always, "utf-8")
     stream = sys.stdout
     colour = terminal.wants_colour(color.value, stream)
-    width = None if _unlimited else terminal.terminal_width(stream)
+    width = None if _unlimited else table_width.terminal_width(stream)
     return Look(width, colour, stream.encoding or "utf-8")
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from kvinspect.cli.command import Command
 from kvinspect.cli.exits import bad_call
-from kvinspect.commands.programs import begins_command
+from kvinspect.commands.programs import COMMAND
 from kvinspect.document.limits import MAX_COMMAND_WORDS
 
 MARK = "--\x1f"
@@ -67,7 +67,7 @@ def _of_side(words: list[str], own: set[str]) -> list[str]:
 
 def _of_others(words: list[str]) -> range:
     """Which words belong to a pasted command around vLLM's own; no word of an ordinary call begins one."""
-    if not any(map(begins_command, words)):
+    if not any(map(COMMAND.match, words)):
         return range(0)
     from kvinspect.commands.launch import options_of_others
 

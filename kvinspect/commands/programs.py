@@ -15,13 +15,9 @@ PREFIXES: Mapping[str, int] = {
 
 _ASSIGNED = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}=", re.ASCII)
 _PYTHON = re.compile(r"python(?:3(?:\.[0-9]{1,2})?)?$")
-_STARTS = frozenset(("vllm", *CONTAINERS, *SHELLS, *PREFIXES))
-
-
-def begins_command(word: str) -> bool:
-    """Whether a command may begin with a word. Where no word of a call is one, they are vLLM's own and no command."""
-    name = name_of(word).removesuffix("\n")
-    return name in _STARTS or _PYTHON.match(name) is not None or is_assignment(word)
+_STARTS = "|".join(map(re.escape, ("vllm", *CONTAINERS, *SHELLS, *PREFIXES)))
+COMMAND = re.compile(rf"{_ASSIGNED.pattern}|(?:.*/)?(?:{_STARTS}|{_PYTHON.pattern})$", re.ASCII | re.DOTALL)
+"""A word with which a command may begin. Where no word of a call is one, the words are vLLM's own and no command."""
 
 
 def name_of(word: str) -> str:

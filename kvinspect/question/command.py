@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kvinspect.commands.launched import Launch
-from kvinspect.commands.programs import begins_command
+from kvinspect.commands.programs import COMMAND
 from kvinspect.commands.shell_text import EXPANDED
 from kvinspect.document.document import Document
 from kvinspect.document.files import is_file, is_folder
@@ -133,7 +133,7 @@ def launched(words: Sequence[str]) -> Launch:
     """What the words start. The first word may be a text that has to be split, with further flags behind it."""
     text = words[0] if words else ""
     if len(text.split(maxsplit=1)) < 2 or is_file(text) or is_folder(text):
-        return _pasted(words) if any(map(begins_command, words)) else Launch(tuple(words))
+        return _pasted(words) if any(map(COMMAND.match, words)) else Launch(tuple(words))
     from kvinspect.commands.launch import launch_of_text
 
     found = launch_of_text(text)

@@ -6,7 +6,7 @@ import pathlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from kvinspect.commands.programs import begins_command, starts_vllm
+from kvinspect.commands.programs import COMMAND, starts_vllm
 from kvinspect.document.checked import checked
 from kvinspect.document.document import Document
 from kvinspect.document.files import is_file, is_folder
@@ -60,7 +60,7 @@ def names_model(words: Sequence[str]) -> bool:
     """
     if any(word[:1] == "-" and word != "-" for word in words):
         return True
-    if any(map(begins_command, words)) and starts_vllm(words):
+    if any(map(COMMAND.match, words)) and starts_vllm(words):
         return True
     if len(words) != 1 or words[0] == "-" or is_file(words[0]):
         return False

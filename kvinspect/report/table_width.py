@@ -1,10 +1,11 @@
-"""Tables in a width: which columns stay, which leave, and which of those that stay fold their cells."""
+"""The width of a terminal, and tables in it: which columns stay, which leave, which of those that stay fold."""
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import IO, NamedTuple
 
 from rich.cells import cell_len
 
@@ -28,6 +29,26 @@ _BREAKS_OF = {
     "fact": re.compile(r"[^_ ]*[_ ]?"),
 }
 """Kind of column → the parts of a text that stay together on a line."""
+
+
+NARROWEST, WIDEST = 40, 1000
+"""Columns of a terminal that are believed."""
+
+
+def terminal_width(stream: IO[str]) -> int | None:
+    """Columns of the terminal behind a stream, None where there is no terminal. COLUMNS wins where it is set."""
+    columns = os.environ.get("COLUMNS", "")
+    if re.fullmatch("[1-9][0-9]{0,5}", columns):
+        return _between(int(columns))
+    try:
+        return _between(os.get_terminal_size(stream.fileno()).columns) if stream.isatty() else None
+    except (OSError, ValueError):
+        return None
+
+
+def _between(columns: int) -> int:
+    """Columns that a table can be set in."""
+    return max(NARROWEST, min(columns, WIDEST))
 
 
 class Fitted(NamedTuple):

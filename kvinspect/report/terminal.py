@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import io
 import os
-import re
 from typing import IO, Literal
 
 from rich import box
@@ -39,9 +38,6 @@ PLAIN_WIDTH = 120
 
 NARROWEST_TABLE = 80
 """Columns of a terminal below which a table that does not fit becomes a list."""
-
-NARROWEST, WIDEST = 40, 1000
-"""Columns of a terminal that are believed."""
 
 FALLBACKS = str.maketrans("→–·✓✗×—…•↓█▒≈≤±−", ">-|+xx-~*v#%~<~-")
 
@@ -170,19 +166,3 @@ def wants_colour(flag: str, stream: IO[str]) -> bool:
     if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
         return False
     return stream.isatty()
-
-
-def terminal_width(stream: IO[str]) -> int | None:
-    """Columns of the terminal behind a stream, None where there is no terminal. COLUMNS wins where it is set."""
-    columns = os.environ.get("COLUMNS", "")
-    if re.fullmatch("[1-9][0-9]{0,5}", columns):
-        return _between(int(columns))
-    try:
-        return _between(os.get_terminal_size(stream.fileno()).columns) if stream.isatty() else None
-    except (OSError, ValueError):
-        return None
-
-
-def _between(columns: int) -> int:
-    """Columns that a table can be set in."""
-    return max(NARROWEST, min(columns, WIDEST))

@@ -144,10 +144,15 @@ def test_a_model_answers_as_the_document_of_its_plan(run, tmp_path):
         ([MODEL, "--max-num-sqs", "7"], "did you mean"),
         (["nosuch"], "there is no file or folder"),
         ([MODEL, "--matrix"], "--matrix"),
-        ([MODEL, "--tensor-parallel-size", "3"], "3"),
     ],
 )
 def test_what_is_wrong_with_a_model_is_said(run, words, said):
     done = run("cg-support", *words)
     assert (done.returncode, done.stdout) == (2, "")
     assert said in done.stderr
+
+
+def test_what_the_engine_refuses_of_a_model_ends_with_1(run):
+    done = run("cg-support", MODEL, "--tensor-parallel-size", "3")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "3" in done.stderr

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kvinspect.commands.launch import launch_of, launch_of_text, options_of_others
-from kvinspect.commands.programs import begins_command, starts_vllm
+from kvinspect.commands.programs import COMMAND, starts_vllm
 from kvinspect.commands.shell_text import EXPANDED, statements
 
 
@@ -178,8 +178,8 @@ def test_a_call_of_whose_words_none_begins_a_command_is_no_command():
         "-c",
     )
     for call in itertools.product(words, repeat=3):
-        if not any(map(begins_command, call)):
+        if not any(map(COMMAND.match, call)):
             assert launch_of(call).words == call
             assert not starts_vllm(call)
             assert not options_of_others(call)
-    assert [word for word in words if begins_command(word)] == [*words[:8]]
+    assert [word for word in words if COMMAND.match(word)] == [*words[:8]]
