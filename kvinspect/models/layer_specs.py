@@ -18,7 +18,7 @@ from kvinspect.models.drafts import settled
 from kvinspect.models.layers import Attention, Bare, Given, Latent, Layer, State
 from kvinspect.models.overrides import overridden
 from kvinspect.models.parallel import Heads, Uneven, heads, stage_layers
-from kvinspect.models.resolve import stopped, torch_dtype
+from kvinspect.models.resolve import scales_its_cache, stopped, torch_dtype
 from kvinspect.models.scope import Scope
 from kvinspect.models.setting import ModelSetting
 from kvinspect.models.turboquant import slot_bytes
@@ -82,6 +82,7 @@ def make_specs(model: Model, setting: ModelSetting, stage: int = 0) -> Specs:
     layers = tuple(_of_stage(everywhere, model, setting, stage))
     choosers = _Choosers.of(setting, drafts.setting, {layer.name for layer in everywhere[len(own) :]})
     chosen = {layer.name: _choice(layer, choosers.of_layer(layer)) for layer in layers}
+    _check_scales(model, (layer for layer in layers if layer.name not in choosers.drafted), setting)
     choosers = choosers.in_latent_format(chosen)
     setting = choosers.target.setting
     states = [layer for layer in everywhere if isinstance(layer, State)]
@@ -183,6 +184,15 @@ def layer_cache_dtype(layer: Layer, setting: ModelSetting) -> str:
         if (window is not None and "sliding_window" in skipped) or str(layer.number) in skipped:
             return "auto"
     return setting.cache_dtype
+
+
+def _check_scales(model: Model, layers: Iterable[Layer], setting: ModelSetting) -> None:
+    """Scales that a checkpoint has for its cache are of e4m3. Raises DocumentError where an e5m2 cache is asked for."""
+    if setting.cache_dtype != "fp8_e5m2" or not scales_its_cache(model):
+        return
+    if any(isinstance(layer, Attention) and layer_cache_dtype(layer, setting) == "fp8_e5m2" for layer in layers):
+        text = "an fp8_e5m2 KV cache does not go with the scales of a quantized checkpoint; pass fp8_e4m3 or auto"
+        raise stopped("kv_cache_dtype", text)
 
 
 def _choice(layer: Layer, chooser: Chooser) -> SelectedBackend:

@@ -118,6 +118,13 @@ def _scheme(quantization: Fields) -> bool:
     return quantization.is_mapping("kv_cache_scheme")
 
 
+def scales_its_cache(model: Model) -> bool:
+    """Whether the checkpoint's quantization makes `Attention` load scales for its KV cache (`_init_kv_cache_quant`)."""
+    found = model.quantization if model.quantization.is_there else model.text.mapping("quantization_config")
+    method = _quant_method(found)
+    return method == "fp8" or method.startswith("modelopt") or (method == "compressed-tensors" and _scheme(found))
+
+
 def _modelopt_cache(quantization: Fields) -> str:
     """`get_kv_cache_quant_algo_string`."""
     parts = (_modelopt_part(quantization), quantization)

@@ -63,3 +63,33 @@ def test_sparse_caches_that_are_not_known_are_no_refusal_of_the_engine(tmp_path)
     with pytest.raises(kvinspect.DocumentError) as error:
         kvinspect.plan_model(tmp_path, 8 << 30, engine="0.33", engine_args={})
     assert [one.kind for one in error.value.errors] == ["unknown-architecture"]
+
+
+QUANTIZATIONS = {
+    "fp8": ({"quant_method": "fp8"}, True),
+    "modelopt": ({"quant_method": "modelopt", "quant_algo": "FP8"}, True),
+    "a cache with a scheme": ({"quant_method": "compressed-tensors", "kv_cache_scheme": {"num_bits": 8}}, True),
+    "weights alone": ({"quant_method": "compressed-tensors", "kv_cache_scheme": None}, False),
+    "awq": ({"quant_method": "awq"}, False),
+    "none": (None, False),
+}
+
+
+@pytest.mark.parametrize("name", QUANTIZATIONS)
+def test_a_cache_of_e5m2_does_not_go_with_scales_of_the_checkpoint(name):
+    quantization, stops = QUANTIZATIONS[name]
+    model = json.loads((CASES / "dense" / "config.json").read_text(encoding="utf-8"))
+    model |= {"quantization_config": quantization} if quantization else {}
+
+    def asked(dtype):
+        return kvinspect.plan_model(
+            model, 8 << 30, engine="0.33", engine_args={"kv_cache_dtype": dtype, "attention_backend": "TRITON_ATTN"}
+        )
+
+    assert asked("fp8_e4m3").plan.starts
+    if not stops:
+        assert asked("fp8_e5m2").plan.starts
+        return
+    with pytest.raises(kvinspect.DocumentError, match="does not go with the scales") as error:
+        asked("fp8_e5m2")
+    assert [problem.kind for problem in error.value.errors] == ["stopped"]
