@@ -40,8 +40,9 @@ def called(arguments, folder, env):
 def test_the_entry_takes_file_names_and_passes_over_other_kinds(names, code, repository, script):
     (repository / "eagle.yaml").write_text(EAGLE, encoding="utf-8")
     done = called([*shlex.split(HOOK["entry"]), *names], repository, script)
-    assert done.returncode == code, done.stdout + done.stderr
-    assert ("1 file skipped" in done.stderr) == ("pod.yaml" in names)
+    assert (done.returncode, done.stderr) == (code, ""), done.stdout + done.stderr
+    told = called([*shlex.split(HOOK["entry"]), "-v", *names], repository, script)
+    assert ("1 file skipped" in told.stderr) == ("pod.yaml" in names)
 
 
 def test_pre_commit_runs_it(repository, script, tmp_path):
