@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kvinspect.commands.launched import Launch
 from kvinspect.commands.programs import COMMAND
+from kvinspect.commands.removed_variables import REMOVED
 from kvinspect.commands.shell_text import EXPANDED
 from kvinspect.document.document import Document
 from kvinspect.document.files import is_file, is_folder
 from kvinspect.document.load import from_source
-from kvinspect.document.problem import DocumentError, Problem, shortened
+from kvinspect.document.problem import DocumentError, Problem, nearest, shortened
 from kvinspect.document.source import Source, read_source
 from kvinspect.models.command import read_file, read_words
 from kvinspect.models.config import Model, read_model, read_model_text
@@ -22,7 +23,7 @@ from kvinspect.models.given import SOURCE
 from kvinspect.models.hub import QUANTIZATION, Located, located
 from kvinspect.question.kinds import kind_of
 from kvinspect.question.question import Rules, placed
-from kvinspect.releases.data import flags
+from kvinspect.releases.data import duties, flags
 from kvinspect.releases.data.flags import Flags
 
 if TYPE_CHECKING:
@@ -123,10 +124,11 @@ def read_command(words: Sequence[str], engine: str | None, like: str | None = No
 def read_launch(launch: Launch, engine: str | None, like: str | None = None) -> ServeCommand:
     """What the words behind `vllm serve` name; see `read_command`."""
     with placed(None):
-        known = flags.read(Rules.of(engine or launch.release).release.version)
+        version = Rules.of(engine or launch.release).release.version
     for note in launch.notes:
         warnings.warn(note, stacklevel=2)
-    return _read(launch.words, known, like)._replace(env=_literal(launch.env), launch=launch)
+    env = _known(_literal(launch.env), version)
+    return _read(launch.words, flags.read(version), like)._replace(env=env, launch=launch)
 
 
 def launched(words: Sequence[str]) -> Launch:
@@ -153,6 +155,17 @@ def _literal(env: Mapping[str, str]) -> dict[str, str]:
         if EXPANDED in env[name] and name.startswith("VLLM_"):
             warnings.warn(f"{name} is left out: its value is that of a shell's variable or command", stacklevel=2)
     return {name: value for name, value in env.items() if EXPANDED not in value}
+
+
+def _known(env: Mapping[str, str], version: str) -> dict[str, str]:
+    """The variables less those of vLLM's that the release does not read: it starts without them, and says so too."""
+    ignored = [name for name in env if name.startswith("VLLM_") and name not in duties.names(version)[duties.VARIABLES]]
+    for name in ignored:
+        near = nearest(name, duties.names(version)[duties.VARIABLES])
+        hint = REMOVED.get(name, f"did you mean {near}?" if near else "")
+        said = f"{name} is not a variable of vLLM {version}, which ignores it"
+        warnings.warn(f"{said}; {hint}" if hint else said, stacklevel=3)
+    return {name: value for name, value in env.items() if name not in ignored}
 
 
 OF_THE_SERVER = frozenset((

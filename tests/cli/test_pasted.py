@@ -71,3 +71,12 @@ def test_what_is_left_out_is_said(run):
     assert done.returncode == 0
     assert "the command `cd /tmp` is left out" in done.stderr
     assert "what follows the pipe, `tee log`, is left out" in done.stderr
+
+
+def test_a_variable_that_the_release_ignores_is_said_and_stops_nothing(run):
+    done = run("plan", f"VLLM_USE_V1=1 VLLM_ATTENTION_BACKEND=X VLLM_PLUGIN=y vllm serve {MODEL}", *MEMORY, "-q")
+    assert done.returncode == 0
+    told = done.stderr.splitlines()
+    assert ["is not a variable of vLLM 0.33.0, which ignores it" in line for line in told] == [True] * 3
+    assert told[1].endswith("use --attention-backend")
+    assert told[2].endswith("did you mean VLLM_PLUGINS?")

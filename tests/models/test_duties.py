@@ -66,7 +66,8 @@ def test_memory_that_is_given_makes_nothing_of_what_an_estimate_leaves_out(run, 
 def test_a_sweep_says_it_too(run, model):
     result = run("plan", model, *GIVEN, "--worker-cls", "my.Worker", "--sweep", "max_num_seqs=1,2", "--strict")
     assert result.returncode == 2
-    assert "--worker-cls not counted: a worker of your own" in result.stdout
+    assert result.stdout.startswith("≈ All 2 plans fit;")
+    assert "not counted: a worker of your own" in result.stdout.splitlines()[0]
 
 
 def test_a_variable_before_a_command_counts_as_one_of_env(run, model):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterator
 
+from kvinspect.commands.removed_variables import REMOVED
 from kvinspect.linting.rule import WARNING, Found, Rule
 from kvinspect.linting.subjects.place import PlaceSubject
-from kvinspect.places.variables import REMOVED
 from kvinspect.releases.data.catalogue import versions
 from kvinspect.releases.data.duties import VARIABLES, names
 
