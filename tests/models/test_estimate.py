@@ -141,5 +141,5 @@ def test_a_start_up_of_ones_own_replaces_the_estimate(run, tmp_path):
 def test_an_estimate_is_not_shown_as_the_engines_refusal(run):
     shown = run("plan", "Qwen3-32B", "--gpu", "rtx4090", "--max-model-len", "32k")
     assert shown.returncode == 1
-    assert shown.stdout.startswith("✗ Does not fit: 61.0 GiB of weights on each GPU leave no KV cache")
+    assert shown.stdout.startswith("✗ Does not fit: 61.0 GiB of weights on each GPU leave no room for a KV cache")
     assert "ValueError" not in shown.stdout
