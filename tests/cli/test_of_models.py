@@ -65,7 +65,6 @@ def test_a_cache_that_the_engine_refuses_ends_with_1(run, command):
         ([MODEL], "how much memory is there for the cache?"),
         ([f"{MODEL}/config.json"], "how much memory is there for the cache?"),
         ([MODEL, "--tensor-parallel-sizes", "2", *MEMORY], "did you mean"),
-        ([MODEL, "-tp", "3", *MEMORY], "3"),
         ([MODEL, "--gpu", "H1000"], "H1000"),
         (["nosuch", *MEMORY], "there is no file or folder"),
         (["configs/llama-3.1-8b.yaml", *MEMORY], "says by itself"),
@@ -76,3 +75,10 @@ def test_what_is_wrong_with_a_model_is_said(run, command, words, said):
     done = run(command, *words)
     assert (done.returncode, done.stdout) == (2, "")
     assert said in done.stderr
+
+
+@pytest.mark.parametrize("command", ["align", "map"])
+def test_what_the_engine_refuses_of_a_model_ends_with_1(run, command):
+    done = run(command, MODEL, "-tp", "3", *MEMORY)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "tensor_parallel_size" in done.stderr

@@ -13,7 +13,7 @@ from kvinspect.report.map import page as map_page
 
 RELEASES = ("0.25.1", "0.28.0", "0.33.0")
 MODEL = {
-    "architectures": ["Qwen3ForCausalLM"], "model_type": "qwen3", "hidden_size": 1024, "num_hidden_layers": 2,
+    "architectures": ["Qwen3MoeForCausalLM"], "model_type": "qwen3_moe", "num_experts": 8, "hidden_size": 1024, "num_hidden_layers": 2,
     "num_attention_heads": 8, "num_key_value_heads": 8, "head_dim": 128, "max_position_embeddings": 2048,
     "vocab_size": 1000, "torch_dtype": "bfloat16",
 }  # fmt: skip
@@ -26,6 +26,12 @@ NGRAM = {"method": "ngram", "num_speculative_tokens": 2}
 DSPARK = {"method": "dspark", "model": "nobody/dspark", "num_speculative_tokens": 2}
 METHODS = {"enable_adaptive_verification": DSPARK}
 """The drafts that a key is for, where the engine refuses it for others."""
+
+NEEDS = {
+    "enable-eplb": {"enable_expert_parallel": True, "tensor_parallel_size": 2},
+    "enable-mamba-cache-stochastic-rounding": {"mamba_ssm_cache_dtype": "float16"},
+}
+"""What the engine asks for beside a flag."""
 
 
 def rows(release):
@@ -44,6 +50,8 @@ def value_of(release, room, name, duty):
     if room == duties.VARIABLES:
         return "1"
     flag = flags.read(release).find(name) if room == duties.FLAGS else {}
+    if flag and flag["takes"] == "nothing":
+        return True
     choices = [one for one in (flag or {}).get("choices") or () if duty.touches(one)]
     if choices:
         return choices[0]
@@ -56,7 +64,7 @@ def given(release, room, name, duty):
         return {}, {name: value}
     flag, _, key = name.partition(".")
     value = True if key in FLAGS_OF_DRAFTS else value
-    args = {flag.replace("-", "_"): {key: value} if key else value}
+    args = {flag.replace("-", "_"): {key: value} if key else value, **NEEDS.get(flag, {})}
     if flag == "speculative-config":
         args[flag.replace("-", "_")] |= METHODS.get(key, NGRAM)
     if flag == "kv-transfer-config":
