@@ -8,7 +8,8 @@ from typing import Any
 from kvinspect.commands.launched import Launch
 from kvinspect.document.finding import Finding
 from kvinspect.document.problem import DocumentError, Problem
-from kvinspect.linting.lint_file import FileResult, failed, of_flags, of_model, result_of, unset, verdict_of
+from kvinspect.linting.checked import of_model
+from kvinspect.linting.lint_file import FileResult, failed, of_flags, result_of, unset, verdict_of
 from kvinspect.linting.problems import as_findings
 from kvinspect.linting.settings import Settings
 from kvinspect.linting.subjects.command_line import NAME, CommandLine, command_line, words_of

@@ -12,17 +12,16 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from kvinspect.document.document import Document
 from kvinspect.document.finding import Finding, Severity
 from kvinspect.document.load import from_source
-from kvinspect.document.problem import DocumentError, Path, Problem
+from kvinspect.document.problem import DocumentError, Problem
 from kvinspect.document.refusal import Unknown
 from kvinspect.document.source import Source, because, label_of
 from kvinspect.geometry.runs import Intricate
+from kvinspect.linting.checked import checked, of_model
 from kvinspect.linting.lint_places import judge
 from kvinspect.linting.planned_to_written import places_in
-from kvinspect.linting.positions import finding_at
 from kvinspect.linting.problems import as_findings
 from kvinspect.linting.read import Read, was_ours, what_is
 from kvinspect.linting.registry import all_rules
-from kvinspect.linting.rule import Check, Kind, Rule
 from kvinspect.linting.settings import Settings
 from kvinspect.linting.subjects.document import DocumentSubject
 from kvinspect.linting.subjects.serve_file import ServeSubject
@@ -234,10 +233,6 @@ def _lacks_memory(document: Document) -> bool:
     return model.kv_cache_config is None and model.kv_cache_specs is not None and model.available_memory is None
 
 
-def _as_it_stands(path: Path) -> Path:
-    return path
-
-
 def _with_defaults(document: Document, settings: Settings) -> Document:
     """The document with the settings' platform and device where it names none."""
     model, raw = document.model, document.source.value
@@ -338,28 +333,3 @@ def _memory(arguments: Mapping[str, Any]) -> Memory:
         return Memory(parse_size(str(arguments["kv_cache_memory_bytes"])), "given")
     except (KeyError, ValueError):
         return PLENTY
-
-
-def of_model(source: Source, ask: Callable[[], ModelQuestion]) -> Iterator[Finding]:
-    """The findings about a model and its cache, at the flags that the source holds. Raises DocumentError."""
-    from kvinspect.linting.subjects.model_config import ModelFile, subjects
-
-    file = ModelFile(source)
-    about, cache = subjects(file, ask)
-    yield from checked(about, "model", source, file.place)
-    yield from checked(cache, "document", source, file.place)
-
-
-@cache
-def _rules(kind: Kind) -> tuple[tuple[Rule, Check], ...]:
-    """The rules that check something of a kind, and how."""
-    return tuple((rule, check) for rule in all_rules() if (check := rule.check_of(kind)) is not None)
-
-
-def checked(
-    subject: Any, kind: Kind, source: Source, place: Callable[[Path], Path] = _as_it_stands
-) -> Iterator[Finding]:
-    """The findings of the rules of a kind."""
-    for rule, check in _rules(kind):
-        for found in check(subject):
-            yield finding_at(rule, found._replace(path=place(found.path)), source)

@@ -10,10 +10,11 @@ from kvinspect.document.finding import Finding, Severity
 from kvinspect.document.problem import Problem
 from kvinspect.document.refusal import Unknown
 from kvinspect.document.source import Source
+from kvinspect.linting.checked import checked
 from kvinspect.linting.model_of_place import about_model, facts_of
-from kvinspect.linting.positions import finding_at
 from kvinspect.linting.problems import as_findings
-from kvinspect.linting.registry import all_rules, rule_named
+from kvinspect.linting.registry import rule_named
+from kvinspect.linting.rule import Kind
 from kvinspect.linting.settings import Settings
 from kvinspect.linting.subjects.place import PlaceSubject
 from kvinspect.places.fragment import Fragment
@@ -21,7 +22,7 @@ from kvinspect.releases import lookup
 from kvinspect.releases.data import flags
 from kvinspect.releases.data.catalogue import versions
 
-OF_PLACES = ("serve", "place")
+OF_PLACES: tuple[Kind, ...] = ("serve", "place")
 """The kinds of rules that look at places."""
 
 
@@ -103,10 +104,8 @@ def _of_place(place: Fragment, source: Source, releases: Sequence[str], settings
 def _under(place: Fragment, source: Source, version: str, settings: Settings) -> Iterator[Finding]:
     """The findings of a place under one release."""
     subject = PlaceSubject(place, source, lookup.release(version), flags.read(version))
-    for rule in all_rules():
-        if rule.kind in OF_PLACES:
-            for found in rule.check(subject):
-                yield finding_at(rule, found, subject.source)
+    for kind in OF_PLACES:
+        yield from checked(subject, kind, subject.source)
     for one in as_findings(subject.source.placed(subject.unknown_names)):
         yield one._replace(unjudged=False)
     facts = facts_of(subject)

@@ -10,14 +10,12 @@ from kvinspect.document.numbers import counted
 from kvinspect.document.problem import DocumentError, Mark
 from kvinspect.document.refusal import Unknown
 from kvinspect.document.source import label_of, read_text
+from kvinspect.linting.subjects.command_line import SECRETS
 from kvinspect.output.safe import safe
 from kvinspect.places.find import detect
 from kvinspect.places.flags import Argument, model_of, read
 from kvinspect.places.fragment import Fragment, Said, Word
 from kvinspect.releases.lookup import known
-
-SECRET = ("api-key", "hf-token")
-"""Flags whose values are in no answer."""
 
 Place = Mapping[str, Any]
 
@@ -81,8 +79,9 @@ def _model(model: Word | None) -> Mapping[str, Any] | None:
 
 
 def _argument(one: Argument) -> Mapping[str, Any]:
-    value = "***" if one.name in SECRET else one.value
-    opaque = {"opaque": True, "default": one.default} if one.opaque else {}
+    hidden = "***" if one.name in SECRETS else None
+    value = hidden or one.value
+    opaque = {"opaque": True, "default": one.default and (hidden or one.default)} if one.opaque else {}
     return {"name": one.name, "written": one.written, "value": value, **opaque, **_at(one.mark)}
 
 

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from kvinspect.document.not_modelled import NotModelled
-from kvinspect.document.problem import DocumentError, Problem, nearest, shown
+from kvinspect.document.problem import DocumentError, Problem, shown
+from kvinspect.models.ignored_variables import is_ignored, why_ignored
 from kvinspect.releases.data import duties
 
 SOURCE = "<environment>"
@@ -55,12 +56,11 @@ def environment(given: Mapping[str, str], version: str) -> Mapping[str, str]:
     if odd:
         said = "is no variable of an environment, which has text for a name and for a value"
         raise DocumentError([Problem((), message=f"{shown(name)}: {said}", source=SOURCE) for name, _ in odd])
-    known = duties.names(version)[duties.VARIABLES]
     problems = [
-        Problem((name,), message=f"is no variable of vLLM {version}", nearest=nearest(name, known), source=SOURCE,
+        Problem((name,), message=f"is no variable of vLLM {version}", hint=why_ignored(name, version), source=SOURCE,
                 kind="unknown-key")
         for name in given
-        if name.startswith("VLLM_") and name not in known
+        if is_ignored(name, version)
     ]  # fmt: skip
     if problems:
         raise DocumentError(problems)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from kvinspect.commands.images import release_at
 from kvinspect.places import names, shell
 from kvinspect.places.forms import SETTING
 from kvinspect.places.fragment import Entry, Fragment, Said, Word
-from kvinspect.places.pins import of_image
 from kvinspect.places.source import Source, of_file, part
 
 _LINE = re.compile(r"^[ \t]*(?:export[ \t]+)?([A-Za-z_]\w*)[ \t]*=[ \t]*(.*?)[ \t]*$", re.MULTILINE)
@@ -45,5 +45,5 @@ def _entry(source: Source, found: re.Match[str], value: Source) -> Entry:
 
 
 def _release(value: Source) -> Said | None:
-    found = of_image(value.text) if "vllm" in value.text else None
+    found = release_at(value.text) if "vllm" in value.text else None
     return Said(found[0], "image tag", value.at(found[1])) if found else None

@@ -1,20 +1,13 @@
-"""Which release of vLLM a text pins: in an image's tag, or in what a package manager is told to install."""
+"""Which release of vLLM a text tells a package manager to install."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 
-from kvinspect.commands.images import release_at
-
 _PIN = re.compile(
     r"(?<![\w./-])vllm(?:\[[\w, -]*\])?\s*==\s*v?(0\.\d{1,3}(?:\.\d{1,3})?)(?!\.?(?:\d|rc|dev))", re.ASCII
 )
-
-
-def of_image(image: str) -> tuple[str, int] | None:
-    """(release, where its first digit stands in the text) of an image's tag, None where that names none."""
-    return release_at(image)
 
 
 def in_text(text: str) -> Iterator[tuple[int, str]]:

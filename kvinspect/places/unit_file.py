@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from kvinspect.commands.images import release_at
 from kvinspect.places import docker_run, shell
 from kvinspect.places.forms import UNIT
 from kvinspect.places.fragment import Entry, Fragment, Said, Word
-from kvinspect.places.pins import of_image
 from kvinspect.places.source import Source, of_file, part
 
 _LINE = re.compile(r"^[ \t]*(\w+)[ \t]*=[ \t]*((?:[^\n\\]|\\[^\n]|\\\n)*)", re.MULTILINE)
@@ -43,5 +43,5 @@ def _variables(value: Source) -> Iterator[Entry]:
 
 
 def _release(image: Source) -> Said | None:
-    found = of_image(image.text)
+    found = release_at(image.text)
     return Said(found[0], "image tag", image.at(found[1])) if found else None

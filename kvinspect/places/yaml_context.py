@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 
 import yaml
 
+from kvinspect.commands.images import release_at
 from kvinspect.places.fragment import Entry, Fragment, Said, Word
-from kvinspect.places.pins import in_text, of_image
+from kvinspect.places.pins import in_text
 from kvinspect.places.source import Source
 from kvinspect.places.yaml_nodes import get, inner, items, pairs, text_of, word
 
@@ -70,14 +71,14 @@ def release(around: Around, source: Source) -> Said | None:
     image = image_of(around)
     if image is not None:
         text = inner(image, source)
-        found = of_image(text.text)
+        found = release_at(text.text)
         if found:
             return Said(found[0], "image tag", text.at(found[1]))
     for node in reversed(around):
         tags = [(get(node, "image", "repository"), get(node, "image", "tag"))]
         tags += [(get(one, "newName") or get(one, "name"), get(one, "newTag")) for one in items(get(node, "images"))]
         for name, tag in tags:
-            if isinstance(tag, yaml.ScalarNode) and (found := of_image(f"{text_of(name)}:{tag.value}")):
+            if isinstance(tag, yaml.ScalarNode) and (found := release_at(f"{text_of(name)}:{tag.value}")):
                 at = found[1] - len(text_of(name)) - 1
                 return Said(found[0], "image tag", inner(tag, source).at(at))
     return _pinned(around, source)

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kvinspect.commands.launched import Launch
 from kvinspect.commands.programs import COMMAND
-from kvinspect.commands.removed_variables import REMOVED
 from kvinspect.commands.shell_text import EXPANDED
 from kvinspect.document.document import Document
 from kvinspect.document.files import is_file, is_folder
 from kvinspect.document.load import from_source
-from kvinspect.document.problem import DocumentError, Problem, nearest, shortened
+from kvinspect.document.problem import DocumentError, Problem, shortened
 from kvinspect.document.source import Source, read_source
 from kvinspect.models.command import read_file, read_words
 from kvinspect.models.config import Model, read_model, read_model_text
@@ -23,7 +22,7 @@ from kvinspect.models.given import SOURCE
 from kvinspect.models.hub import QUANTIZATION, Located, located
 from kvinspect.question.kinds import kind_of
 from kvinspect.question.question import Rules, placed
-from kvinspect.releases.data import duties, flags
+from kvinspect.releases.data import flags
 from kvinspect.releases.data.flags import Flags
 
 if TYPE_CHECKING:
@@ -127,7 +126,7 @@ def read_launch(launch: Launch, engine: str | None, like: str | None = None) -> 
         version = Rules.of(engine or launch.release).release.version
     for note in launch.notes:
         warnings.warn(note, stacklevel=2)
-    env = _known(_literal(launch.env), version)
+    env = _read_by(_literal(launch.env), version, STRICT in launch.words)
     return _read(launch.words, flags.read(version), like)._replace(env=env, launch=launch)
 
 
@@ -157,14 +156,18 @@ def _literal(env: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in env.items() if EXPANDED not in value}
 
 
-def _known(env: Mapping[str, str], version: str) -> dict[str, str]:
-    """The variables less those of vLLM's that the release does not read: it starts without them, and says so too."""
-    ignored = [name for name in env if name.startswith("VLLM_") and name not in duties.names(version)[duties.VARIABLES]]
+STRICT = "--fail-on-environ-validation"
+"""The flag under which the engine refuses a variable that it does not read."""
+
+
+def _read_by(env: Mapping[str, str], version: str, strict: bool) -> dict[str, str]:
+    """The variables less those that the release ignores, as it says when it starts; it refuses them where `strict`."""
+    from kvinspect.models.ignored_variables import is_ignored, why_ignored
+
+    ignored = [] if strict else [name for name in env if is_ignored(name, version)]
     for name in ignored:
-        near = nearest(name, duties.names(version)[duties.VARIABLES])
-        hint = REMOVED.get(name, f"did you mean {near}?" if near else "")
-        said = f"{name} is not a variable of vLLM {version}, which ignores it"
-        warnings.warn(f"{said}; {hint}" if hint else said, stacklevel=3)
+        why = why_ignored(name, version)
+        warnings.warn(f"vLLM {version} ignores {name}" + (f"; {why}" if why else ""), stacklevel=3)
     return {name: value for name, value in env.items() if name not in ignored}
 
 

@@ -98,6 +98,21 @@ def test_places_are_listed(lint, folder):
     assert lint("deploy", "--places", "--format", "sarif").returncode == 2
 
 
+def test_the_value_of_a_secret_is_in_no_list_of_places(lint, folder):
+    script = "vllm serve m/x --api-key abc123 --hf-token ${TOKEN:-def456}\n"
+    (folder / "start.sh").write_text(script, encoding="utf-8")
+    told = lint("start.sh", "--places", "--format", "json").stdout
+    assert told.count('"***"') == 3
+    assert not {"abc123", "def456"} & set(told.split('"'))
+
+
+def test_a_variable_that_no_release_reads_any_more_is_found_where_it_is_set(lint, folder):
+    (folder / "start.sh").write_text("VLLM_ATTENTION_BACKEND=TRITON_ATTN vllm serve m/x\n", encoding="utf-8")
+    line = lint("start.sh").stdout.splitlines()[0]
+    assert line.startswith("start.sh:1:1: warning[KV008]")
+    assert "use --attention-backend" in line
+
+
 @pytest.mark.parametrize("how", ["text", "json", "github", "sarif", "junit", "gitlab"])
 def test_a_file_that_cannot_be_judged_is_in_every_format(lint, folder, how):
     (folder / "configs" / "null.json").write_text("null")

@@ -73,10 +73,21 @@ def test_what_is_left_out_is_said(run):
     assert "what follows the pipe, `tee log`, is left out" in done.stderr
 
 
+IGNORED = ("VLLM_USE_V1", "VLLM_ATTENTION_BACKEND", "VLLM_PLUGIN")
+
+
 def test_a_variable_that_the_release_ignores_is_said_and_stops_nothing(run):
     done = run("plan", f"VLLM_USE_V1=1 VLLM_ATTENTION_BACKEND=X VLLM_PLUGIN=y vllm serve {MODEL}", *MEMORY, "-q")
     assert done.returncode == 0
     told = done.stderr.splitlines()
-    assert ["is not a variable of vLLM 0.33.0, which ignores it" in line for line in told] == [True] * 3
+    assert [f"vLLM 0.33.0 ignores {name}; " in line for name, line in zip(IGNORED, told, strict=True)] == [True] * 3
+    assert told[0].endswith("there is one engine, and it is that one")
     assert told[1].endswith("use --attention-backend")
     assert told[2].endswith("did you mean VLLM_PLUGINS?")
+
+
+def test_a_variable_that_the_release_is_told_to_refuse_is_no_warning(run):
+    done = run("plan", f"VLLM_USE_V1=1 vllm serve {MODEL} --fail-on-environ-validation", *MEMORY)
+    assert done.returncode == 2
+    assert "VLLM_USE_V1" in done.stderr
+    assert "ignores" not in done.stderr

@@ -2,7 +2,8 @@
 
 import pytest
 
-from kvinspect.places.pins import in_text, of_image
+from kvinspect.commands.images import release_at
+from kvinspect.places.pins import in_text
 from kvinspect.places.programs import front_end
 
 
@@ -22,7 +23,7 @@ from kvinspect.places.programs import front_end
     ],
 )
 def test_the_release_of_an_image_and_where_it_stands(image, expected):
-    assert of_image(image) == expected
+    assert release_at(image) == expected
     assert expected is None or image[expected[1] :].startswith(expected[0])
 
 
