@@ -156,14 +156,14 @@ def _sections(cache: Question) -> list[Section]:
 
 def _print_document(answer: PlanAnswer, show: Show) -> None:
     """A document for each stage of the pipeline: FILE.yaml, FILE.1.yaml and so on."""
-    from kvinspect.planning.inspection import inspection_document, of_workers
+    from kvinspect.planning.inspection import inspection_document
     from kvinspect.report import plan as report
     from kvinspect.report.data import as_yaml
 
     if not answer.starts:
         Report([answer], report.page).emit(Format.table, None, show.color)
         return
-    workers = of_workers(answer)
+    workers = answer.of_workers
     which = [f"worker {i} of {len(workers)}" if len(workers) > 1 else "" for i in range(len(workers))]
     remarks = [f"not counted: {one.what} ({one.name})" for one in answer.not_modelled]
     texts = [

@@ -5,18 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from kvinspect.backends.backend import Backend
 from kvinspect.document.fold import fold_names
 from kvinspect.document.names import Expander
-from kvinspect.planning.plan_answer import PlanAnswer, PlannedGroup, written_fields
+from kvinspect.planning.plan_answer import PlanAnswer, PlannedGroup
 
 PLANNING_ONLY = ("kv_cache_specs", "available_memory", "worker_layers", "num_gpu_blocks_override")
-
-
-def of_workers(answer: PlanAnswer) -> tuple[PlanAnswer, ...]:
-    """The plan once for each worker with layers of its own: the stages of a pipeline, one of ranks that are alike."""
-    workers = {worker.groups: worker for worker in reversed(answer.workers) if worker.groups}
-    kept = [worker for worker in answer.workers if workers.get(worker.groups) is worker]
-    return tuple(answer._replace(workers=(worker,)) for worker in kept) or (answer,)
 
 
 def inspection_document(answer: PlanAnswer) -> dict[str, Any]:
@@ -42,29 +36,20 @@ def inspection_document(answer: PlanAnswer) -> dict[str, Any]:
         shared = {alias: target for alias, target in rest["shared_kv_cache_layers"].items() if target in own}
         document["shared_kv_cache_layers"] = shared
     if any(len(group.backends) > 1 for group in groups):
-        names = {layer: backend.name for layer, backend in answer.inputs.backends.items()}
-        document["attention_groups"] = [row for group in groups for row in _attention(group, names)]
+        document["attention_groups"] = [row for group in groups for row in _attention(group, answer.inputs.backends)]
     return document
 
 
 def _group(group: PlannedGroup, answer: PlanAnswer) -> dict[str, Any]:
     backend = {"backend": group.backends[0]} if len(group.backends) == 1 else {}
-    return {"layer_names": in_order(group.layer_names), "kv_cache_spec": _spec(group, answer), **backend}
+    return {"layer_names": in_order(group.layer_names), "kv_cache_spec": group.written(answer.release), **backend}
 
 
-def _spec(group: PlannedGroup, answer: PlanAnswer) -> dict[str, Any]:
-    return group.spec.entry(lambda spec: written_fields(spec, answer.release))
-
-
-def _attention(group: PlannedGroup, backends: Mapping[str, str]) -> list[dict[str, Any]]:
+def _attention(group: PlannedGroup, named: Mapping[str, Backend]) -> list[dict[str, Any]]:
     """The group's layers by backend."""
-    by_backend: dict[str, list[str]] = {}
-    for layer in group.layer_names:
-        if layer in backends:
-            by_backend.setdefault(backends[layer], []).append(layer)
     return [
         {"backend": backend, "layer_names": in_order(layers), "kv_cache_group_id": group.id}
-        for backend, layers in by_backend.items()
+        for backend, layers in group.by_backend(named).items()
     ]
 
 

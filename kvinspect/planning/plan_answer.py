@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from kvinspect.backends.backend import Backend
 from kvinspect.document.document import Tensor
 from kvinspect.document.frozen import Frozen, frozen
 from kvinspect.document.not_modelled import NotModelled
@@ -84,6 +85,18 @@ class PlannedGroup(NamedTuple):
             grows=group.spec.grows(answer.deployment),
             backends=tuple(dict.fromkeys(named[layer].name for layer in group.layer_names if layer in named)),
         )
+
+    def written(self, release: PlannerRelease) -> dict[str, Any]:
+        """The spec as a document of the release writes it."""
+        return self.spec.entry(lambda spec: written_fields(spec, release))
+
+    def by_backend(self, named: Mapping[str, Backend]) -> dict[str, list[str]]:
+        """Backend → the layers of the group that it runs, in their order; those without one are left out."""
+        found: dict[str, list[str]] = {}
+        for layer in self.layer_names:
+            if layer in named:
+                found.setdefault(named[layer].name, []).append(layer)
+        return found
 
 
 class BackendChoice(NamedTuple):
@@ -171,6 +184,13 @@ class PlanAnswer(NamedTuple):
         if self.refusal is not None or not self.workers:
             return ()
         return self.workers[0].planned
+
+    @property
+    def of_workers(self) -> tuple[PlanAnswer, ...]:
+        """The plan once for each worker with layers of its own: a stage of a pipeline, one of ranks that are alike."""
+        workers = {worker.groups: worker for worker in reversed(self.workers) if worker.groups}
+        kept = [worker for worker in self.workers if workers.get(worker.groups) is worker]
+        return tuple(self._replace(workers=(worker,)) for worker in kept) or (self,)
 
     def to_dict(self) -> dict[str, Any]:
         """The answer as `--format json` prints it; sizes in bytes, lengths in tokens."""

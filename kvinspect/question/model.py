@@ -268,12 +268,10 @@ class ModelQuestion:
     @cached_property
     def caches(self) -> tuple[Question, ...]:
         """The questions about the caches of the workers that are not alike: those of a pipeline's stages."""
-        from kvinspect.question.planned import caches_of
-
         asked = self.cache
         if self.refusal is not None or self.served.arguments.pipeline_parallel_size == 1:
             return (asked,)
-        documents = caches_of(asked.plan)
+        documents = map(asked.cache_of, asked.plan.of_workers)
         return tuple(Question(one, asked.release, asked.about.setting) for one in documents)
 
     @property

@@ -32,6 +32,12 @@ class PlannedCache(Question):
     def _model(self) -> DocumentModel:
         return self.said
 
+    def cache_of(self, plan: PlanAnswer) -> Document:
+        """The cache of the first worker of a plan that starts."""
+        from kvinspect.question.planned import cache_of_model
+
+        return cache_of_model(plan, self.said)
+
     @cached_property
     def document(self) -> Document:
         """The planning document, which says the same."""

@@ -148,21 +148,22 @@ class Question:
         asked, drafts = self._model.compilation_config, self._model.speculative_config
         return asked != CompilationEntry() or drafts != SpeculativeEntry()
 
+    def cache_of(self, plan: PlanAnswer) -> Document:
+        """The cache of the first worker of a plan that starts."""
+        from kvinspect.question.planned import cache_of_document
+
+        return cache_of_document(plan)
+
     @cached_property
     def _of_plan(self) -> Question:
-        from kvinspect.question.planned import cache_of
-
-        document = cache_of(self.plan)
+        document = self.cache_of(self.plan)
         return Question(document, self.release, self.setting._replace(num_blocks=document.num_blocks))
 
     @property
     def _of_other_workers(self) -> Iterator[Question]:
         """The questions about the caches of workers that are not like the first, as the stages of a pipeline."""
-        from kvinspect.planning.inspection import of_workers
-        from kvinspect.question.planned import cache_of
-
-        for plan in of_workers(self.plan)[1:]:
-            yield Question(cache_of(plan), self.release, self._of_plan.setting)
+        for plan in self.plan.of_workers[1:]:
+            yield Question(self.cache_of(plan), self.release, self._of_plan.setting)
 
     @property
     def about(self) -> Question:

@@ -4,8 +4,10 @@ import pytest
 
 import golden
 import kvinspect
+from kvinspect.document.load import load
 from kvinspect.models.memory import Memory
 from kvinspect.planning.inspection import inspection_document
+from kvinspect.question.planned import cache_of_model
 from kvinspect.releases.data.catalogue import FOLDER, versions
 
 CONFIGS = sorted(golden.models().glob("*.json"))
@@ -29,6 +31,28 @@ def test_a_plan_can_be_aligned(path, engine):
         assert any(words in str(error) for words in (*REFUSED, *NOT_YET))
         return
     assert found.plan.refusal is None
+    assert_made_as_written(found.plan)
     answer = kvinspect.align(inspection_document(found.plan))
     assert answer.refusal is None
     assert answer.sound
+
+
+def assert_made_as_written(plan):
+    """The cache that is made of a plan's values says what the plan's document says, once that is read."""
+    written = load(inspection_document(plan))
+    made = cache_of_model(plan, plan.written.said)
+    assert made.groups == written.groups
+    assert (made.uses, made.shared) == (written.uses, written.shared)
+    assert attention_groups(made) == attention_groups(written)
+    assert beside_layers(made) == beside_layers(written)
+
+
+def attention_groups(document):
+    return [(one.backend, one.kv_cache_group_id) for one in document.model.attention_groups or ()]
+
+
+def beside_layers(document):
+    """What a document says beside its layers, which are written as patterns."""
+    config = document.model.kv_cache_config
+    nothing = {"kv_cache_specs": None, "available_memory": None, "worker_layers": None, "attention_groups": None}
+    return {**document.model.said, **nothing, "kv_cache_config": config.num_blocks, "shared_kv_cache_layers": None}
