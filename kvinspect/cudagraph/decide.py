@@ -90,7 +90,7 @@ def _cache_groups(cache: Stages, facts: Facts) -> Iterator[GroupLevel]:
 
 
 def _encoder_groups(cache: Stages, rules: GraphRules, facts: Facts) -> Iterator[GroupLevel]:
-    model, names = cache.document.model, Expander()
+    model = cache.document.model
     heads = model.model_config.num_attention_heads
     for i, entry in enumerate(model.encoder_attention_groups):
         path = ("encoder_attention_groups", i)
@@ -99,7 +99,7 @@ def _encoder_groups(cache: Stages, rules: GraphRules, facts: Facts) -> Iterator[
             spec = _encoder_spec(entry, cache, i)
         level = level_of(backend, spec, heads, facts, cache.release.catalogue)
         counts = rules.encoder_groups_narrow
-        yield GroupLevel(None, backend.name, backend.class_name, names.all(entry.layer_names), spec, level, counts)
+        yield GroupLevel(None, backend.name, backend.class_name, Expander().all(entry.layer_names), spec, level, counts)
 
 
 def _encoder_spec(entry: EncoderGroupEntry, cache: Stages, i: int) -> LayerSpec | None:
