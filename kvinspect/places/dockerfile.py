@@ -12,8 +12,8 @@ from typing import NamedTuple
 from kvinspect.places import docker_run, shell
 from kvinspect.places.forms import DOCKERFILE
 from kvinspect.places.fragment import Entry, Fragment, Said, Word
+from kvinspect.places.shell import started_by
 from kvinspect.places.source import Source, of_file, part
-from kvinspect.places.started import started
 
 _INSTRUCTION = re.compile(r"[ \t]*(?P<name>[A-Za-z]+)[ \t]+")
 _COMMENT = re.compile(r"[ \t]*#")
@@ -69,9 +69,9 @@ class _Stage:
     def server(self, image: Word) -> Iterator[Fragment]:
         """What the container starts by its entry point and command."""
         words = (*self.entry, *self.command)
-        found = list(started(words, DOCKERFILE)) if words else []
+        found = list(started_by(words, DOCKERFILE)) if words else []
         if not found and self.command:
-            found = list(started(self.command, DOCKERFILE))  # by a supervisor, say
+            found = list(started_by(self.command, DOCKERFILE))  # by a supervisor, say
         if not found and words and not self.entry and docker_run.serves(image.text) and words[0].text.startswith("-"):
             found = [Fragment(DOCKERFILE, words)]
         for fragment in found:

@@ -12,8 +12,8 @@ from kvinspect.places import forms, shell
 from kvinspect.places.fragment import Entry, Fragment
 from kvinspect.places.python_text import PythonText
 from kvinspect.places.python_values import Values, dotted
+from kvinspect.places.shell import started_by
 from kvinspect.places.source import Source, of_file
-from kvinspect.places.started import started
 
 MAX_CHARACTERS = 2_000_000
 CLASSES = ("LLM", "EngineArgs", "AsyncEngineArgs")
@@ -179,7 +179,7 @@ class _Reader:
         if not any(_may_start(item) for item in items):
             return
         words = [self.values.word(item) for item in items]
-        for fragment in started(words, forms.PYTHON_ARGV, lambda i: self.text.literal(items[i])):
+        for fragment in started_by(words, forms.PYTHON_ARGV, lambda i: self.text.literal(items[i])):
             self.listed.update(items)
             self.commands.update((self._scope(node), name) for name in self._assigned_names(node))
             yield fragment

@@ -37,6 +37,11 @@ def find_in(source: Source, form: str = SHELL_COMMAND, deep: int = 0) -> Iterato
         yield from sorted(_Reader(tree, source, form, deep).fragments(), key=_begins)
 
 
+def started_by(words: Sequence[Word], form: str, inner: Inner | None = None, deep: int = 0) -> Iterator[Fragment]:
+    """The places among words that begin with a program, and those of the shell texts among them; see `started`."""
+    return started(words, form, find_in, inner, deep)
+
+
 def words_of(source: Source) -> tuple[Word, ...]:
     """The words of a string that holds arguments; line ends count as blanks, and what follows an operator is left out.
 
@@ -88,7 +93,7 @@ class _Reader:
         if override is not None:
             yield override._replace(env=env)
         filled = list(self._filled(words))
-        for found in started([one.word for one in filled], self.form, self._inner(filled, words), self.deep):
+        for found in started_by([one.word for one in filled], self.form, self._inner(filled, words), self.deep):
             fragment = found._replace(env=(*env, *found.env))
             behind = filled[len(filled) - len(found.words) :]
             if tuple(one.word for one in behind) != found.words:
@@ -150,7 +155,7 @@ class _Reader:
         for assigned in self.variables.of[name]:
             words = self._of_value(assigned)
             if len(words) > 1:
-                yield from started(words, self.of_variables, None, self.deep + 1)
+                yield from started_by(words, self.of_variables, None, self.deep + 1)
 
     def _inner(self, filled: Sequence[_Filled], words: Sequence[ShellWord]) -> Inner:
         return lambda number: words[filled[number].own].source(self.source)

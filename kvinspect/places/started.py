@@ -27,12 +27,18 @@ _VISIBLE = ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES
 _DEVICES = re.compile(r"[\w:/.-]+(?:,[\w:/.-]+)*", re.ASCII)
 
 Inner = Callable[[int], Source]
+"""The text of word i as a source, for `sh -c TEXT`."""
+
+ReadShell = Callable[[Source, str, int], Iterator[Fragment]]
+"""How the places of a shell text are found: the text, the form of what holds it, and how deep it is."""
 
 
-def started(words: Sequence[Word], form: str, inner: Inner | None = None, deep: int = 0) -> Iterator[Fragment]:
+def started(
+    words: Sequence[Word], form: str, read: ReadShell, inner: Inner | None = None, deep: int = 0
+) -> Iterator[Fragment]:
     """The places among words that begin with a program; none where nothing of vLLM's own is started.
 
-    `inner(i)` is the text of word i as a source, for `sh -c TEXT`; without it such a text is on one line of the file.
+    What a shell in it is told is found by `read`; without `inner` such a text is on one line of the file.
     """
     env: list[Entry] = []
     at = _program_at(words, env)
@@ -43,11 +49,11 @@ def started(words: Sequence[Word], form: str, inner: Inner | None = None, deep: 
     program = name_of(rest[0].text) if rest else ""
     found: Iterator[Fragment]
     if not rest:
-        found = _in_strings(words, form, source, deep)
+        found = _in_strings(words, form, read, source, deep)
     elif program in CONTAINERS:
-        found = _contained(rest, form, lambda i: source(at + i), deep)
+        found = _contained(rest, form, read, lambda i: source(at + i), deep)
     elif program in SHELLS:
-        found = _in_shell(rest, form, lambda i: source(at + i), deep)
+        found = _in_shell(rest, form, read, lambda i: source(at + i), deep)
     else:
         found = _front_end(rest, form)
     for fragment in found:
@@ -115,27 +121,22 @@ def _front_end(words: Sequence[Word], form: str) -> Iterator[Fragment]:
         yield Fragment(form, arguments, command=words[found.program].mark, own_flags=own)
 
 
-def _in_strings(words: Sequence[Word], form: str, source: Inner, deep: int) -> Iterator[Fragment]:
+def _in_strings(words: Sequence[Word], form: str, read: ReadShell, source: Inner, deep: int) -> Iterator[Fragment]:
     """What a launcher is told to run in one word: `ssh host "vllm serve …"`."""
-    from kvinspect.places import shell
-
     for number, word in enumerate(words):
         if number and " " in word.text:
-            yield from shell.find_in(source(number), form, deep + 1)
+            yield from read(source(number), form, deep + 1)
 
 
-def _in_shell(words: Sequence[Word], form: str, source: Inner, deep: int) -> Iterator[Fragment]:
+def _in_shell(words: Sequence[Word], form: str, read: ReadShell, source: Inner, deep: int) -> Iterator[Fragment]:
     """What `sh -c TEXT` starts."""
-    # A shell's text holds lists of words, which hold shells' texts.
-    from kvinspect.places import shell
-
     options = (i for i, word in enumerate(words) if i and word.text.startswith("-") and word.text.endswith("c"))
     at = next(options, len(words)) + 1
     if at < len(words):
-        yield from shell.find_in(source(at), form, deep + 1)
+        yield from read(source(at), form, deep + 1)
 
 
-def _contained(words: Sequence[Word], form: str, source: Inner, deep: int) -> Iterator[Fragment]:
+def _contained(words: Sequence[Word], form: str, read: ReadShell, source: Inner, deep: int) -> Iterator[Fragment]:
     """What a container starts: the image's own server, or the command that it is given."""
     at = docker_run.image_of(words)
     if at >= len(words):
@@ -146,7 +147,7 @@ def _contained(words: Sequence[Word], form: str, source: Inner, deep: int) -> It
     if inside and inside[0].text == "serve":
         inside.insert(0, Word("vllm", image.mark))
         numbers.insert(0, at)
-    found = list(started(inside, form, lambda i: source(numbers[i]), deep + 1))
+    found = list(started(inside, form, read, lambda i: source(numbers[i]), deep + 1))
     if not found and _are_arguments(inside) and docker_run.serves(image.text, [word.text for word in inside]):
         found = [Fragment(form, tuple(inside), command=words[0].mark)]
     for fragment in found:

@@ -14,8 +14,8 @@ from kvinspect.places import docker_run, names, shell
 from kvinspect.places.forms import YAML_FLAGS, YAML_LIST, YAML_MAPPING, YAML_SHELL
 from kvinspect.places.fragment import Entry, Fragment, Word
 from kvinspect.places.programs import front_end
+from kvinspect.places.shell import started_by
 from kvinspect.places.source import Source, of_file
-from kvinspect.places.started import started
 from kvinspect.places.yaml_context import image_of, with_context
 from kvinspect.places.yaml_nodes import documents, get, inner, items, pairs, plain, scalars, text_of, word, written
 
@@ -135,7 +135,7 @@ class _Reader:
     def _words(self, nodes: list[yaml.ScalarNode], used: list[yaml.Node]) -> list[Fragment]:
         """What a list of words starts by itself."""
         words = [word(one, self.source) for one in nodes]
-        found = list(started(words, YAML_SHELL, lambda number: inner(nodes[number], self.source)))
+        found = list(started_by(words, YAML_SHELL, lambda number: inner(nodes[number], self.source)))
         direct = front_end([one.text for one in words])
         if direct is None:
             return found
