@@ -16,7 +16,7 @@ import time
 from math import log
 
 from kvinspect.cli.main import run
-from kvinspect.releases.data.catalogue import versions
+from kvinspect.data.catalogue import versions
 from measure import finish
 
 SIZES = (2_000, 4_000, 8_000)

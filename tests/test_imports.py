@@ -43,7 +43,7 @@ ROOMS = [
     "provenance",
     "output",
     "installed",
-    "releases.data",
+    "data",
     "document",
     "hardware",
     "bundled",
@@ -71,11 +71,11 @@ ROOMS = [
 """From the far end of the arrows to their beginning; a room may import those before it."""
 
 KNOWS_LESS = {
-    "specs": {"output", "installed", "releases.data", "capture"},
+    "specs": {"output", "installed", "data", "capture"},
     "backends": {"output", "installed", "capture"},
     "engine": {"capture"},
-    "mm_prefix": {"output", "installed", "releases.data", "capture", "specs", "backends"},
-    "cudagraph": {"output", "installed", "releases.data", "capture", "mm_prefix"},
+    "mm_prefix": {"output", "installed", "data", "capture", "specs", "backends"},
+    "cudagraph": {"output", "installed", "data", "capture", "mm_prefix"},
     "planning": {"mm_prefix", "cudagraph"},
     "models": {"mm_prefix", "cudagraph"},
     "compare": {"models"},
@@ -98,10 +98,8 @@ KNOWS_LESS = {
 
 
 def room_of(module):
-    """The room of a module; data of the releases lie below the rules that read them."""
+    """The room of a module."""
     parts = module.split(".")
-    if parts[1:3] == ["releases", "data"]:
-        return ".".join(parts[1:3])
     return parts[1] if len(parts) > 1 else ""
 
 

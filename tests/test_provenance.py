@@ -10,9 +10,9 @@ import pytest
 import golden
 import kvinspect
 from conftest import ROOT
+from kvinspect.data.catalogue import versions
 from kvinspect.provenance import RULES, Source, sources_of, vllm
 from kvinspect.releases import lookup
-from kvinspect.releases.data.catalogue import versions
 
 RUNNERS = ("v1", "v2")
 

@@ -8,7 +8,7 @@ from importlib import metadata
 import pytest
 
 from conftest import ROOT
-from kvinspect.releases.data.catalogue import FOLDER
+from kvinspect.data.catalogue import FOLDER
 
 pytestmark = [
     pytest.mark.vllm,

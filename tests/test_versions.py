@@ -23,7 +23,7 @@ PROBES = {
 
 SPEC_CLASSES = {
     name
-    for path in (PACKAGE / "releases/data").glob("*/catalogue.json")
+    for path in (PACKAGE / "data").glob("*/catalogue.json")
     for name in json.loads(path.read_text(encoding="utf-8"))["spec_classes"]
 }
 

@@ -1,4 +1,4 @@
-"""Write `kvinspect/releases/data/<release>/architectures.json`: what a vLLM release's model registry has.
+"""Write `kvinspect/data/<release>/architectures.json`: what a vLLM release's model registry has.
 
     python tools/architectures.py OUT_DIR
 

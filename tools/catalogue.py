@@ -1,4 +1,4 @@
-"""Write `kvinspect/releases/data/<release>/catalogue.json`: what a vLLM release's backends and specs answer, as data.
+"""Write `kvinspect/data/<release>/catalogue.json`: what a vLLM release's backends and specs answer, as data.
 
     python tools/catalogue.py OUT_DIR
 

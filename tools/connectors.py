@@ -1,4 +1,4 @@
-"""Write `kvinspect/releases/data/<release>/connectors.json`: what a release's KV connectors ask of the cache.
+"""Write `kvinspect/data/<release>/connectors.json`: what a release's KV connectors ask of the cache.
 
     python tools/connectors.py OUT_DIR
 

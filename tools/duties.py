@@ -1,4 +1,4 @@
-"""Write `docs/flags.md`: what kvinspect does with each flag, variable and key, from `releases/data/duties.json`.
+"""Write `docs/flags.md`: what kvinspect does with each flag, variable and key, from `data/duties.json`.
 
 python tools/duties.py docs/flags.md
 """
@@ -8,7 +8,7 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent))
 
-from kvinspect.releases.data import catalogue, duties
+from kvinspect.data import catalogue, duties
 
 HEAD = """# Flags and variables
 
@@ -20,7 +20,7 @@ it touches them and is **not modelled**. What is not modelled is said in the ver
 Variables are given with `--env NAME=VALUE` or before a pasted command; those of kvinspect's own process are not read.
 
 Names that the newest release no longer has are listed with the releases that have them. This page is written by
-`tools/duties.py` from `kvinspect/releases/data/duties.json`.
+`tools/duties.py` from `kvinspect/data/duties.json`.
 """
 
 ROOMS = {duties.FLAGS: "Flags", duties.VARIABLES: "Variables", duties.KEYS: "Keys of JSON flags"}

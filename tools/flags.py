@@ -1,4 +1,4 @@
-"""Write `kvinspect/releases/data/<release>/flags.json`: the flags of `vllm serve` that a release has.
+"""Write `kvinspect/data/<release>/flags.json`: the flags of `vllm serve` that a release has.
 
     python tools/flags.py OUT_DIR
 

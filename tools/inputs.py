@@ -1,4 +1,4 @@
-"""Write `kvinspect/releases/data/<release>/inputs.json`: what a release reads besides the flags of `vllm serve`.
+"""Write `kvinspect/data/<release>/inputs.json`: what a release reads besides the flags of `vllm serve`.
 
     python tools/inputs.py OUT_DIR
 

@@ -1,6 +1,6 @@
-"""Write `kvinspect/releases/data/<release>/runners.json`: which model runner each release picks by itself.
+"""Write `kvinspect/data/<release>/runners.json`: which model runner each release picks by itself.
 
-    python tools/runners.py model-runner.json kvinspect/releases/data
+    python tools/runners.py model-runner.json kvinspect/data
 
 `model-runner.json` holds the answers of the releases' own `VllmConfig.use_v2_model_runner` for made-up configurations.
 A feature in it is a phrase; here it becomes a condition over a document's keys.

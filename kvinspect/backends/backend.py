@@ -13,12 +13,12 @@ from typing import Any, NamedTuple
 
 from kvinspect.backends.conditions import Facts, Rule, choose, outcomes
 from kvinspect.backends.expressions import check, evaluate
+from kvinspect.data import catalogue
 from kvinspect.document.frozen import Frozen, frozen
 from kvinspect.document.model import BackendEntry
 from kvinspect.document.numbers import counted
 from kvinspect.document.problem import Path
 from kvinspect.document.refusal import Refused
-from kvinspect.releases.data import catalogue
 
 PROBE = 1234567
 """The number of blocks with which the engine asks for a shape to find the dim that holds it."""

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 from kvinspect.backends.conditions import holds
 from kvinspect.backends.model_facts import Facts, cases, is_named, open_keys, state_kind
+from kvinspect.data.catalogue import read_file
 from kvinspect.document.document import Document
 from kvinspect.document.problem import Path
-from kvinspect.releases.data.catalogue import read_file
 
 NEWER, OLDER = "v2", "v1"
 KINDS = {

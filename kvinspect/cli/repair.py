@@ -84,7 +84,7 @@ def _has_value(words: Sequence[str], at: int) -> bool:
 
 def _takes_value(flag: str, message: str) -> bool:
     """Whether a flag of the release that a message names takes a value."""
-    from kvinspect.releases.data.flags import read
+    from kvinspect.data.flags import read
 
     release = re.search(r"of vLLM (\d+\.\d+\.\d+)", message)
     facts = read(release[1]).by_name.get(flag[2:], {}) if release else {}

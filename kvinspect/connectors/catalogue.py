@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import NamedTuple
 
-from kvinspect.releases.data.catalogue import read_file
+from kvinspect.data.catalogue import read_file
 
 NATIVE = "OffloadingConnector"
 """The connector of `--kv-offloading-size`."""

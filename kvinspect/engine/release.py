@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from kvinspect.backends.backend import Backend
 from kvinspect.backends.deployed import Deployed
+from kvinspect.data import catalogue
 from kvinspect.document.document import Document, Tensor
 from kvinspect.document.frozen import Frozen
 from kvinspect.engine import blocks_first, placement, reshape
@@ -16,7 +17,6 @@ from kvinspect.engine.layout.layouts import Layout
 from kvinspect.engine.placement import Space
 from kvinspect.engine.reason import Reason
 from kvinspect.engine.stages import Attention, Built, Groups, KernelBlocks, Soundness, Tensors, Views
-from kvinspect.releases.data import catalogue
 from kvinspect.specs.kinds import LayerSpec
 from kvinspect.specs.needs import UnpaddedPage
 

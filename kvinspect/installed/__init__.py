@@ -41,7 +41,7 @@ def version() -> str | None:
 
 @cache
 def catalogue() -> dict[str, Any]:
-    """What the installed release's classes answer, as `releases/data/<release>/catalogue.json` holds it.
+    """What the installed release's classes answer, as `data/<release>/catalogue.json` holds it.
 
     Raises NotAsked where there is no vLLM, or it does not let itself be asked.
     """

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from kvinspect.commands.launched import Launch
+from kvinspect.data import flags
 from kvinspect.document.finding import Finding
 from kvinspect.document.problem import DocumentError, Problem
 from kvinspect.linting.checked import of_model
@@ -20,7 +21,6 @@ from kvinspect.question.command import ServeCommand, launched, read_launch
 from kvinspect.question.memory import PLENTY, Budget, NoMemory, memory_of
 from kvinspect.question.model import ModelQuestion, Served
 from kvinspect.question.question import Rules, placed
-from kvinspect.releases.data import flags
 
 Ask = Callable[[], ModelQuestion]
 

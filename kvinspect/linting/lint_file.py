@@ -9,6 +9,7 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from kvinspect.data import flags
 from kvinspect.document.document import Document
 from kvinspect.document.finding import Finding, Severity
 from kvinspect.document.load import from_source
@@ -28,7 +29,6 @@ from kvinspect.linting.subjects.serve_file import ServeSubject
 from kvinspect.linting.suppress import silenced
 from kvinspect.question.kinds import FileKind
 from kvinspect.question.question import Question, Rules
-from kvinspect.releases.data import flags
 from kvinspect.releases.release import Release
 
 if TYPE_CHECKING:

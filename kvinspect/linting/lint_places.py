@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from kvinspect.data import flags
+from kvinspect.data.catalogue import versions
 from kvinspect.document.finding import Finding, Severity
 from kvinspect.document.problem import Problem
 from kvinspect.document.refusal import Unknown
@@ -19,8 +21,6 @@ from kvinspect.linting.settings import Settings
 from kvinspect.linting.subjects.place import PlaceSubject
 from kvinspect.places.fragment import Fragment
 from kvinspect.releases import lookup
-from kvinspect.releases.data import flags
-from kvinspect.releases.data.catalogue import versions
 
 OF_PLACES: tuple[Kind, ...] = ("serve", "place")
 """The kinds of rules that look at places."""

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 
 from kvinspect.bundled.lookup import NamedConfig, bundled
+from kvinspect.data.duties import VARIABLES, names
 from kvinspect.document.finding import Finding, Severity
 from kvinspect.document.problem import DocumentError
 from kvinspect.document.refusal import Unknown
@@ -16,7 +17,6 @@ from kvinspect.linting.settings import Settings
 from kvinspect.linting.subjects.model_config import ModelFile
 from kvinspect.linting.subjects.place import PlaceSubject
 from kvinspect.places.flags import Argument, model_of
-from kvinspect.releases.data.duties import VARIABLES, names
 
 SPOKEN_OF = ("KV001", "KV405")
 """Rules that hold whatever GPU serves the model: what the engine refuses, KV heads that ranks share."""

@@ -9,13 +9,13 @@ from dataclasses import dataclass, fields
 from functools import cache
 from typing import Any
 
+from kvinspect.data import catalogue, flags
 from kvinspect.document.frozen import frozen
 from kvinspect.document.limits import MAX_INT, MAX_RANKS, MAX_STAGES
 from kvinspect.document.numbers import human_number
 from kvinspect.document.problem import DocumentError, Problem, nearest, shown
 from kvinspect.models import nested
 from kvinspect.models.given import SOURCE, unusable
-from kvinspect.releases.data import catalogue, flags
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

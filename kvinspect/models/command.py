@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
+from kvinspect.data.flags import Flags
 from kvinspect.document.limits import MAX_DEPTH
 from kvinspect.document.numbers import human_number
 from kvinspect.document.problem import DocumentError, Problem, nearest, shown
@@ -18,7 +19,6 @@ from kvinspect.document.source import Source
 from kvinspect.models import flag_names
 from kvinspect.models.dotted import Keys, put, warn_of_dots
 from kvinspect.models.given import OBJECTS, SOURCE, json_of
-from kvinspect.releases.data.flags import Flags
 
 LEVELS = ("0", "1", "2", "3")
 """What `-O` takes."""

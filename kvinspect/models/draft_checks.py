@@ -7,12 +7,12 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
+from kvinspect.data import duties
 from kvinspect.document.problem import DocumentError, Problem
 from kvinspect.models.draft_tables import WITHOUT_LAYERS
 from kvinspect.models.given import SOURCE
 from kvinspect.models.setting import ModelSetting
 from kvinspect.models.speculation import Asked, layers_of, own_length
-from kvinspect.releases.data import duties
 
 Objection = Iterator[tuple[str, str]]
 """(key of `speculative_config`, what is wrong with it), of all that the engine stops at."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from kvinspect.data import duties
 from kvinspect.document.not_modelled import NotModelled
 from kvinspect.document.problem import DocumentError, Problem, shown
 from kvinspect.models.ignored_variables import is_ignored, why_ignored
-from kvinspect.releases.data import duties
 
 SOURCE = "<environment>"
 """What the variables of a call are called in messages."""

@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from kvinspect.data import flags as flag_files
+from kvinspect.data.catalogue import versions
+from kvinspect.data.flags import Flags
 from kvinspect.document.problem import nearest, shortened
-from kvinspect.releases.data import flags as flag_files
-from kvinspect.releases.data.catalogue import versions
-from kvinspect.releases.data.flags import Flags
 
 REMOVED: Mapping[str, str] = {
     "task": "use --runner pooling, with --convert embed, classify or reward",

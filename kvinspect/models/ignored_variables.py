@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kvinspect.releases.data.catalogue import versions
-from kvinspect.releases.data.duties import VARIABLES, names
+from kvinspect.data.catalogue import versions
+from kvinspect.data.duties import VARIABLES, names
 
 ALIKE = 0.9
 """From which likeness on a name is taken for a slip, and not for one of the deployment's own."""

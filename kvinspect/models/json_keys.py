@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
 
+from kvinspect.data.catalogue import read_file, versions
 from kvinspect.document.problem import DocumentError, Path, Problem, nearest
 from kvinspect.models import nested
 from kvinspect.models.given import SOURCE
 from kvinspect.models.speculative_keys import wrong_values
-from kvinspect.releases.data.catalogue import read_file, versions
 
 SPECULATIVE, TRANSFER = "speculative-config", "kv-transfer-config"
 

@@ -16,10 +16,10 @@ from functools import cache
 from types import ModuleType
 from typing import Any, NamedTuple
 
+from kvinspect.data.catalogue import read_file
 from kvinspect.document.problem import DocumentError, Path, Problem, nearest
 from kvinspect.models import families
 from kvinspect.models.config import Model
-from kvinspect.releases.data.catalogue import read_file
 
 THROUGH_TRANSFORMERS = pathlib.Path(__file__).with_name("transformers.json")
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
 
+from kvinspect.data.catalogue import read_file, versions
 from kvinspect.document.problem import Problem, nearest, shown
 from kvinspect.models.readers import whole
-from kvinspect.releases.data.catalogue import read_file, versions
 
 FLAG = "speculative-config"
 

@@ -6,13 +6,13 @@ import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from kvinspect.data import flags as flag_files
+from kvinspect.data.catalogue import versions
+from kvinspect.data.flags import Flags
 from kvinspect.document.problem import Mark
 from kvinspect.models.flag_names import is_flag, named
 from kvinspect.places.fragment import Entry, Fragment, Word
 from kvinspect.places.names import every_flag, name_of
-from kvinspect.releases.data import flags as flag_files
-from kvinspect.releases.data.catalogue import versions
-from kvinspect.releases.data.flags import Flags
 
 
 class Argument(NamedTuple):

@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 
+from kvinspect.data import flags
+from kvinspect.data.catalogue import versions
 from kvinspect.document.problem import nearest
 from kvinspect.models.flag_names import REMOVED, is_flag
 from kvinspect.places.fragment import Word
-from kvinspect.releases.data import flags
-from kvinspect.releases.data.catalogue import versions
 
 SHARED = frozenset((
     "model", "host", "port", "api-key", "dtype", "device", "seed", "config", "help", "tokenizer", "tokenizer-mode",

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from kvinspect.commands.launched import Launch
 from kvinspect.commands.programs import COMMAND
 from kvinspect.commands.shell_text import EXPANDED
+from kvinspect.data import flags
+from kvinspect.data.flags import Flags
 from kvinspect.document.document import Document
 from kvinspect.document.files import is_file, is_folder
 from kvinspect.document.load import from_source
@@ -22,8 +24,6 @@ from kvinspect.models.given import SOURCE
 from kvinspect.models.hub import QUANTIZATION, Located, located
 from kvinspect.question.kinds import kind_of
 from kvinspect.question.question import Rules, placed
-from kvinspect.releases.data import flags
-from kvinspect.releases.data.flags import Flags
 
 if TYPE_CHECKING:
     from kvinspect.bundled.lookup import NamedConfig

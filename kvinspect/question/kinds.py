@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from kvinspect.releases.data import flags
-from kvinspect.releases.data.catalogue import versions
+from kvinspect.data import flags
+from kvinspect.data.catalogue import versions
 
 FileKind = Literal["document", "model", "serve", "other"]
 

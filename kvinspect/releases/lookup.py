@@ -10,9 +10,9 @@ from functools import cache
 from typing import Any
 
 from kvinspect import installed
+from kvinspect.data import catalogue
 from kvinspect.document.problem import Path
 from kvinspect.document.refusal import Unknown
-from kvinspect.releases.data import catalogue
 from kvinspect.releases.release import Release
 
 

@@ -4,7 +4,7 @@ from functools import cache
 from typing import NamedTuple
 
 from kvinspect.backends.conditions import choose
-from kvinspect.releases.data import catalogue
+from kvinspect.data import catalogue
 
 PLACES = {
     "cuda": ("9.0", "10.0", "8.0", "8.9", "12.0"),

@@ -17,7 +17,7 @@ from bridge import cache  # noqa: E402
 from conformance import suite, table  # noqa: E402
 from conformance.facts import EVERYWHERE, FEW  # noqa: E402
 from conformance.reached import sentence  # noqa: E402
-from kvinspect.releases.data import catalogue  # noqa: E402
+from kvinspect.data import catalogue  # noqa: E402
 
 
 def main():

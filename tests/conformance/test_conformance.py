@@ -11,7 +11,7 @@ import pytest
 from bridge import cache
 from conformance import suite
 from conformance.facts import FEW
-from kvinspect.releases.data import catalogue
+from kvinspect.data import catalogue
 
 pytestmark = pytest.mark.vllm
 

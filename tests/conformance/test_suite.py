@@ -12,7 +12,7 @@ from conformance.documents import models
 from conformance.documents.chooser import strategy
 from conformance.facts import EVERYWHERE, facts
 from conformance.reached import rules_reached, sentence
-from kvinspect.releases.data import catalogue
+from kvinspect.data import catalogue
 
 DRAWN = {
     "align": "kv_cache_config",

@@ -9,8 +9,8 @@ from conftest import ROOT
 from kvinspect.connectors.catalogue import read
 from kvinspect.connectors.configured import transfer_of
 from kvinspect.connectors.offloading import PAGE
+from kvinspect.data.catalogue import versions
 from kvinspect.document.problem import DocumentError
-from kvinspect.releases.data.catalogue import versions
 
 CASES = pathlib.Path(ROOT, "tests", "cases", "connectors")
 HYBRID, WINDOWS, LOCAL = (CASES / f"{name}.json" for name in ("hybrid", "windows", "local"))

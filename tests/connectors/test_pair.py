@@ -7,7 +7,7 @@ import pytest
 import kvinspect
 from kvinspect.connectors.catalogue import nixl
 from kvinspect.connectors.pair import End, verdict
-from kvinspect.releases.data.catalogue import versions
+from kvinspect.data.catalogue import versions
 
 DENSE = {
     "architectures": ["Qwen3ForCausalLM"], "model_type": "qwen3", "hidden_size": 4096, "num_hidden_layers": 2,

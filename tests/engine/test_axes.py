@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 import kvinspect
 from conftest import ROOT
 from kvinspect.backends.backend import PROBE, from_catalogue
+from kvinspect.data.catalogue import read, versions
 from kvinspect.engine.axes import axes_of, sizes
-from kvinspect.releases.data.catalogue import read, versions
 
 RELEASES = tuple(version.rsplit(".", 1)[0] for version in versions())
 FULL = {"kind": "full_attention", "block_size": 16, "num_kv_heads": 8, "head_size": 128, "dtype": "bfloat16"}

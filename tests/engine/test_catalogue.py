@@ -4,9 +4,9 @@ import pytest
 
 import golden
 from kvinspect.backends.backend import Backends
+from kvinspect.data import catalogue
 from kvinspect.document.refusal import Refused, Unknown
 from kvinspect.engine.customize_spec import customized
-from kvinspect.releases.data import catalogue
 from kvinspect.specs.full_attention import FullAttentionSpec
 from kvinspect.specs.mla_attention import MLAAttentionSpec
 

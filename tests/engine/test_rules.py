@@ -4,8 +4,8 @@ import pytest
 
 from kvinspect.backends.conditions import OPEN, choose, outcomes
 from kvinspect.backends.expressions import evaluate
+from kvinspect.data import catalogue
 from kvinspect.document.refusal import Unknown
-from kvinspect.releases.data import catalogue
 from kvinspect.releases.lookup import chosen, known
 
 

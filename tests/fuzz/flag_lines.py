@@ -4,8 +4,8 @@ import json
 
 import model_files
 
-from kvinspect.releases.data import flags
-from kvinspect.releases.data.catalogue import versions
+from kvinspect.data import flags
+from kvinspect.data.catalogue import versions
 
 MODELS = ("qwen3-8b", "gemma-3-27b")
 DEEP = 100_000

@@ -28,9 +28,7 @@ ENGINES = ("0.25", "0.27", "0.28", "0.29", "0.30", "0.33")
 def seeds(root: pathlib.Path) -> list[dict]:
     """A configuration of each model type with its defaults written out, and one for each known architecture."""
     known = json.loads((root / "kvinspect/models/defaults.json").read_text(encoding="utf-8"))
-    classes = json.loads((root / "kvinspect/releases/data/0.33.0/architectures.json").read_text(encoding="utf-8"))[
-        "classes"
-    ]
+    classes = json.loads((root / "kvinspect/data/0.33.0/architectures.json").read_text(encoding="utf-8"))["classes"]
     files = sorted((root / "tests").glob("models/configs/*.json")) + sorted(
         (root / "examples/models").rglob("config.json")
     )

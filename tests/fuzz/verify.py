@@ -18,7 +18,7 @@ from conformance.documents import caches  # noqa: E402
 from conformance.documents.chooser import strategy  # noqa: E402
 from conformance.facts import FEW, facts  # noqa: E402
 from conformance.suite import draw  # noqa: E402
-from kvinspect.releases.data.catalogue import versions  # noqa: E402
+from kvinspect.data.catalogue import versions  # noqa: E402
 
 
 def placed(choose):

@@ -11,8 +11,8 @@ from kvinspect import installed
 from kvinspect.api.doctor import with_installed
 from kvinspect.backends import backend
 from kvinspect.cli.main import program
+from kvinspect.data import catalogue
 from kvinspect.releases import lookup
-from kvinspect.releases.data import catalogue
 
 CONFIG = "configs/llama-3.1-8b.yaml"
 

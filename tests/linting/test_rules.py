@@ -6,11 +6,11 @@ import pytest
 
 import kvinspect
 from conftest import ROOT
+from kvinspect.data.catalogue import versions
 from kvinspect.document.finding import Severity
 from kvinspect.linting.registry import UnknownRule, all_rules, rule_named, selected
 from kvinspect.linting.rule_page import page
 from kvinspect.linting.settings import Settings
-from kvinspect.releases.data.catalogue import versions
 
 PAGES = ROOT / "docs" / "rules"
 CODES = [rule.code for rule in all_rules()]

@@ -5,8 +5,8 @@ import pytest
 import golden
 import kvinspect
 from conftest import ROOT
+from kvinspect.data.catalogue import versions
 from kvinspect.linting.settings import Settings
-from kvinspect.releases.data.catalogue import versions
 
 
 def codes(text, tmp_path, engine="0.27"):
@@ -82,7 +82,7 @@ def test_false_is_dropped_until_it_negates(tmp_path):
 
 
 def test_a_renamed_flag_names_the_releases_that_have_it(tmp_path):
-    from kvinspect.releases.data import flags
+    from kvinspect.data import flags
 
     old, new = flags.read("0.25.1").by_name, flags.read("0.28.0").by_name
     gone = next(name for name in old if name not in new)

@@ -3,10 +3,10 @@
 import pytest
 
 import kvinspect
+from kvinspect.data import flags
 from kvinspect.document.source import parse
 from kvinspect.models.command import read_file, read_words
 from kvinspect.models.dotted import joined
-from kvinspect.releases.data import flags
 
 FLAGS = flags.read("0.27.1")
 

@@ -4,11 +4,11 @@ import pytest
 
 import golden
 import kvinspect
+from kvinspect.data.catalogue import FOLDER, versions
 from kvinspect.document.load import load
 from kvinspect.models.memory import Memory
 from kvinspect.planning.inspection import inspection_document
 from kvinspect.question.planned import cache_of_model
-from kvinspect.releases.data.catalogue import FOLDER, versions
 
 CONFIGS = sorted(golden.models().glob("*.json"))
 REFUSED = ("supports only an fp8 KV cache", "no attention backend of cuda 9.0 supports the layers")

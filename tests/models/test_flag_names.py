@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kvinspect.data import flags
 from kvinspect.models.command import read_words
 from kvinspect.models.flag_names import named
-from kvinspect.releases.data import flags
 
 FLAGS = flags.read("0.33.0")
 

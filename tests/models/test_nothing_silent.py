@@ -5,9 +5,9 @@ import json
 import pytest
 
 import kvinspect
+from kvinspect.data import duties, flags
 from kvinspect.linting.settings import Settings
 from kvinspect.models.memory import Memory
-from kvinspect.releases.data import duties, flags
 from kvinspect.report import align, cg_support, diff, plan
 from kvinspect.report.map import page as map_page
 

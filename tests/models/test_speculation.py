@@ -5,7 +5,7 @@ import json
 import pytest
 
 import kvinspect
-from kvinspect.releases.data import catalogue, duties
+from kvinspect.data import catalogue, duties
 
 TARGET = {
     "architectures": ["Qwen3ForCausalLM"], "model_type": "qwen3", "hidden_size": 1024, "num_hidden_layers": 4,

@@ -3,7 +3,7 @@
 import pytest
 
 import kvinspect
-from kvinspect.releases.data.catalogue import versions
+from kvinspect.data.catalogue import versions
 
 SMALL = {"block_size": 16, "num_kv_heads": 1, "head_size": 1, "dtype": "int8"}
 EMPTY = {**SMALL, "kind": "full_attention", "kv_quant_mode": "INT4_PER_TOKEN_HEAD"}

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import kvinspect
+from kvinspect.data.catalogue import versions
 from kvinspect.planning.inspection import inspection_document
-from kvinspect.releases.data.catalogue import versions
 
 RELEASES = tuple(version.rsplit(".", 1)[0] for version in versions())
 GIB = 1 << 30

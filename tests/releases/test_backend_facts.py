@@ -7,7 +7,7 @@ import pytest
 
 from conftest import ROOT
 from kvinspect.backends.conditions import choose
-from kvinspect.releases.data import catalogue
+from kvinspect.data import catalogue
 
 PACKAGE = ROOT / "kvinspect"
 NAMES = {name for version in catalogue.versions() for name in catalogue.read(version)["backends"]}

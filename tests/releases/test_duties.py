@@ -8,8 +8,8 @@ import sys
 import pytest
 
 from conftest import ROOT
+from kvinspect.data import catalogue, duties
 from kvinspect.models.arguments import EngineArguments
-from kvinspect.releases.data import catalogue, duties
 
 ROOMS = (duties.FLAGS, duties.VARIABLES, duties.KEYS)
 WRITTEN = json.loads((catalogue.FOLDER / "duties.json").read_text(encoding="utf-8"))

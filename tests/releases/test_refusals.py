@@ -9,8 +9,8 @@ import sys
 import pytest
 
 from conftest import ROOT
+from kvinspect.data.catalogue import versions
 from kvinspect.provenance import sources_of
-from kvinspect.releases.data.catalogue import versions
 
 sys.path.insert(0, str(ROOT / "tools"))
 import refusals

@@ -10,23 +10,24 @@ import pytest
 
 import kvinspect
 from conftest import ROOT
+from kvinspect.data import catalogue
+from kvinspect.data.catalogue import versions
 from kvinspect.releases import lookup
-from kvinspect.releases.data import catalogue
-from kvinspect.releases.data.catalogue import versions
 
-ROOM = pathlib.Path(kvinspect.__file__).parent / "releases"
+PACKAGE = pathlib.Path(kvinspect.__file__).parent
+MODULES, FOLDERS = PACKAGE / "releases", PACKAGE / "data"
 DATA = {"catalogue.json", "flags.json", "runners.json", "architectures.json", "inputs.json", "connectors.json"}
 
 
 @pytest.mark.parametrize("version", versions())
 def test_a_release_has_all_of_its_data(version):
-    assert {path.name for path in (ROOM / "data" / version).iterdir()} == DATA
+    assert {path.name for path in (FOLDERS / version).iterdir()} == DATA
 
 
 def test_there_is_a_module_for_each_folder_of_data_and_no_other():
-    folders = {path.name for path in (ROOM / "data").iterdir() if path.is_dir() and path.name != "__pycache__"}
+    folders = {path.name for path in FOLDERS.iterdir() if path.is_dir() and path.name != "__pycache__"}
     assert folders == set(versions())
-    modules = {path.stem for path in ROOM.glob("v*.py")}
+    modules = {path.stem for path in MODULES.glob("v*.py")}
     assert modules == {"v" + version.rpartition(".")[0].replace(".", "_") for version in versions()}
 
 
@@ -60,13 +61,13 @@ RELEASE = v{newest}.RELEASE.but(version="0.99.0")
 def with_one_more(tmp_path):
     """A folder with a kvinspect that knows a release 0.99, which is the newest one again."""
     newest = versions()[-1]
-    room = tmp_path / "kvinspect" / "releases"
-    shutil.copytree(ROOT / "kvinspect", tmp_path / "kvinspect", ignore=shutil.ignore_patterns("__pycache__"))
+    package = tmp_path / "kvinspect"
+    shutil.copytree(ROOT / "kvinspect", package, ignore=shutil.ignore_patterns("__pycache__"))
     module = COPY.format(newest=newest.rpartition(".")[0].replace(".", "_"))
-    (room / "v0_99.py").write_text(module, encoding="utf-8")
-    shutil.copytree(room / "data" / newest, room / "data" / "0.99.0")
+    (package / "releases" / "v0_99.py").write_text(module, encoding="utf-8")
+    shutil.copytree(package / "data" / newest, package / "data" / "0.99.0")
     for name in ("catalogue", "flags"):
-        path = room / "data" / "0.99.0" / f"{name}.json"
+        path = package / "data" / "0.99.0" / f"{name}.json"
         data = json.loads(path.read_text(encoding="utf-8"))
         path.write_text(json.dumps({**data, "release": "0.99.0"}), encoding="utf-8")
     return tmp_path

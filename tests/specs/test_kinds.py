@@ -3,10 +3,10 @@
 import pytest
 
 import kvinspect
+from kvinspect.data import catalogue
 from kvinspect.document.spec_fields import FIELDS
 from kvinspect.document.words import KIND_OF_WORD, SPEC_CLASSES
 from kvinspect.planning.deployment import of_batches_in_flight, of_resident_pages
-from kvinspect.releases.data import catalogue
 from kvinspect.specs.attention import AttentionSpec
 from kvinspect.specs.kinds import attention, class_of
 from kvinspect.specs.mamba import MambaSpec

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kvinspect.data import flags
+from kvinspect.data.catalogue import versions
 from kvinspect.document.problem import nearest
 from kvinspect.linting.rule import ERROR, Found, Rule
 from kvinspect.linting.subjects.serve_file import ServeSubject
 from kvinspect.models.flag_names import replaced
 from kvinspect.models.json_keys import unknown_keys
-from kvinspect.releases.data import flags
-from kvinspect.releases.data.catalogue import versions
 
 
 def check(subject: ServeSubject) -> Iterator[Found]:

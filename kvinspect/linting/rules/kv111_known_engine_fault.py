@@ -9,13 +9,13 @@ from kvinspect.backends.backend import Backend
 from kvinspect.backends.conditions import choose as choose_by
 from kvinspect.backends.deployed import Deployed
 from kvinspect.backends.model_runner import choose
+from kvinspect.data.catalogue import versions
 from kvinspect.document.numbers import counted
 from kvinspect.document.problem import Path
 from kvinspect.engine.unknown import unknown_names
 from kvinspect.linting.rule import ERROR, Found, Rule
 from kvinspect.linting.rules._shared import GROUPS, attends_both_ways
 from kvinspect.linting.subjects.document import DocumentSubject
-from kvinspect.releases.data.catalogue import versions
 from kvinspect.releases.lookup import release
 from kvinspect.releases.release import Release
 

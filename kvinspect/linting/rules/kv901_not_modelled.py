@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Any
 
+from kvinspect.data import duties
 from kvinspect.linting.rule import NOTE, Found, Rule
 from kvinspect.linting.subjects.model_config import ModelSubject
 from kvinspect.linting.subjects.serve_file import ServeSubject
-from kvinspect.releases.data import duties
 
 
 def check(subject: ServeSubject) -> Iterator[Found]:

@@ -7,14 +7,14 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from kvinspect.data import flags
+from kvinspect.data.catalogue import versions
+from kvinspect.data.flags import Flags
 from kvinspect.document.problem import Mark, Path
 from kvinspect.document.source import Source
 from kvinspect.models.command import MODEL, Flag, Plain, split_words
 from kvinspect.output.safe import safe
 from kvinspect.question.command import written_out
-from kvinspect.releases.data import flags
-from kvinspect.releases.data.catalogue import versions
-from kvinspect.releases.data.flags import Flags
 
 NAME = "<command line>"
 

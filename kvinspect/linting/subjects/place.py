@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from kvinspect.data.flags import Flags
 from kvinspect.document.problem import Mark, Path
 from kvinspect.document.source import Source
 from kvinspect.linting.subjects.serve_file import Entry, ServeSubject
@@ -12,7 +13,6 @@ from kvinspect.models.arguments import every_argument
 from kvinspect.places import fragment as places
 from kvinspect.places.flags import Argument, Arguments, read
 from kvinspect.places.fragment import Fragment
-from kvinspect.releases.data.flags import Flags
 from kvinspect.releases.release import Release
 
 

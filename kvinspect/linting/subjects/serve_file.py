@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from kvinspect.data.flags import Flags
 from kvinspect.document.problem import Problem, nearest, shown
 from kvinspect.document.source import Source
-from kvinspect.releases.data.flags import Flags
 from kvinspect.releases.release import Release
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from kvinspect.connectors.configured import Transfer
+from kvinspect.data.catalogue import versions
 from kvinspect.document.problem import DocumentError, Problem
 from kvinspect.models.configuration import cache, device, graphs, parallel, runner, scheduler, speculation
 from kvinspect.models.configuration.call import Call, Rule, Stop
@@ -14,7 +15,6 @@ from kvinspect.models.given import SOURCE
 from kvinspect.models.memory import Memory
 from kvinspect.models.specs_answer import SpecsAnswer, as_served
 from kvinspect.provenance import sources_of
-from kvinspect.releases.data.catalogue import versions
 
 RULES: tuple[Rule, ...] = (
     *parallel.RULES, *scheduler.RULES, *cache.RULES, *speculation.RULES, *device.RULES, *graphs.RULES,

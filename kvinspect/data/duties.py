@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any, NamedTuple
 
-from kvinspect.releases.data import catalogue
+from kvinspect.data import catalogue
 
 FLAGS, VARIABLES, KEYS = "flags", "variables", "keys"
 """The rooms of the table: flags without their dashes, environment variables, and `flag.key` of flags that take JSON."""
