@@ -58,6 +58,7 @@ ROOMS = [
     "start_up_log",
     "releases",
     "connectors",
+    "failed_starts",
     "models",
     "question",
     "compare",

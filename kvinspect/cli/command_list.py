@@ -8,6 +8,7 @@ COMMANDS = {
     "mm-prefix": ("mm_prefix", "Which image and video tokens attend bidirectionally."),
     "plan": ("plan", "Whether a model fits, and how many requests its cache holds."),
     "fit": ("fit", "The smallest number of each GPU that holds a model."),
+    "explain": ("explain", "Why vLLM did not start, from its log, and what would let it."),
     "diff": ("diff", "Compare two KV caches; can one read the other's blocks?"),
     "lint": ("lint", "Check documents, config.json and `vllm serve` files in CI, or a command."),
     "rule": ("rule", "The documentation of a lint rule, or the list of all."),

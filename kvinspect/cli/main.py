@@ -51,7 +51,7 @@ EXIT_CODES = (
     "wrong, or something cannot be judged; 3 the device is missing."
 )
 
-OF_MODELS = ("plan", "fit", "align", "cg-support", "map", "lint", "diff")
+OF_MODELS = ("plan", "fit", "align", "cg-support", "map", "lint", "diff", "explain")
 """The commands that take a model with the flags of `vllm serve`; `diff` takes two."""
 
 ISSUES = "the project's issue tracker"

@@ -110,3 +110,9 @@ MAX_WEIGHT_HEADERS = 32 * 1024 * 1024
 
 MAX_WEIGHT_FILES = 2_000
 """Safetensors files of a folder; the largest public models have a few hundred."""
+
+MAX_LOG_PIECE = 1024 * 1024
+"""Bytes of a log that are read at a time, where it may have any size."""
+
+MAX_WRAPPED_LINE = 64 * 1024
+"""Bytes of a line that wraps another, or that prints all arguments."""

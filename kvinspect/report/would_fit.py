@@ -35,7 +35,7 @@ def would_fit(changes: Sequence[WouldFit], of_a_shape: bool, words: Sequence[str
     )
     first = next((one.change.flags for one in changes if not one.change.model), "")
     call = (
-        f"kvinspect {shlex.join(_without(words, first.split()))} {first}"
+        f"kvinspect {shlex.join(without(words, first.split()))} {first}"
         if words and first and len(words) <= MOST_WORDS
         else ""
     )
@@ -43,7 +43,7 @@ def would_fit(changes: Sequence[WouldFit], of_a_shape: bool, words: Sequence[str
     return (Paragraph(spans("What would fit (each planned again):")), Table(COLUMNS, rows), *tried)
 
 
-def _without(words: Sequence[str], flags: Sequence[str]) -> list[str]:
+def without(words: Sequence[str], flags: Sequence[str]) -> list[str]:
     """The words without the flags that a change gives another value."""
     given = [i for i, word in enumerate(words) if word.startswith("-") and word in flags]
     left_out = {at for i in given for at in (i, i + 1)}

@@ -14,10 +14,25 @@ from kvinspect.start_up_log.errors import COUNT as _N
 from kvinspect.start_up_log.errors import DECIMAL as _D
 from kvinspect.start_up_log.errors import ERRORS, SERVING
 
-COUNTS = ("tokens", "length", "blocks", "layers", "from", "to", "estimate", "graphs", "seqs", "local", "remote")
+COUNTS = (
+    "tokens",
+    "length",
+    "blocks",
+    "layers",
+    "from",
+    "to",
+    "estimate",
+    "graphs",
+    "seqs",
+    "local",
+    "remote",
+    "heads",
+    "ranks",
+    "gpus",
+)
 """Groups that hold a whole number, with or without commas."""
 
-DECIMALS = ("gib", "of_gib", "available", "percent", "times", "seconds", "fraction", "equivalent")
+DECIMALS = ("gib", "of_gib", "available", "percent", "times", "seconds", "fraction", "equivalent", "capability")
 """Groups that hold a decimal number, kept to the digit."""
 
 
@@ -152,20 +167,6 @@ _FORMS: tuple[tuple[str, str, str, str], ...] = (
         rf"Maximum concurrency for (?P<length>{_N}) tokens per request: (?P<times>{_D})x",
         "{times} requests of the greatest length, {length} tokens, fit at a time: blocks, by the blocks of one request "
         "over all groups.",
-    ),
-    (
-        "too_small",
-        " GiB KV cache is needed",
-        rf"max seq len \((?P<length>{_N})\), \(?(?P<gib>{_D}) GiB KV cache is needed, which is larger than the "
-        rf"available KV cache memory \((?P<available>{_D}) GiB\)"
-        rf"(?:.{{0,200}}?estimated maximum model length is (?P<estimate>{_N}))?",
-        "The engine does not start: one request of {length} tokens needs {gib} GiB, and there are {available}.",
-    ),
-    (
-        "no_memory",
-        "No available memory for the cache blocks",
-        r"No available memory for the cache blocks",
-        "The engine does not start: weights and activations leave nothing for the cache.",
     ),
     (
         "eager",

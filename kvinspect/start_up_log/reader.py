@@ -11,10 +11,12 @@ from typing import Any, NamedTuple
 from kvinspect.document.frozen import Frozen
 from kvinspect.document.limits import MAX_LOG_ERRORS, MAX_LOG_LINE, MAX_LOG_LINES
 from kvinspect.document.problem import DocumentError, Problem
-from kvinspect.start_up_log.errors import ANY_ERROR, STOPPED
+from kvinspect.start_up_log.errors import ANY_ERROR, FAILURES, STOPPED, Failure
 from kvinspect.start_up_log.messages import COUNTS, DECIMALS, MESSAGES, Message
 
 Value = int | Decimal | str
+_BY_FAILURE = dict(zip(FAILURES, MESSAGES[-len(FAILURES) - 1 : -1], strict=True))
+"""The form of each known failure: they stand before the one of any error."""
 _COLOUR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _WORKER = re.compile(r"\((?P<worker>[A-Za-z]\w{0,60})(?: pid=\d{1,10})?\)")
 STARTS, STOPS = ("size", "concurrency"), ("too_small", "no_memory", STOPPED, ANY_ERROR)
@@ -178,18 +180,31 @@ def read_start_up_log(text: str | Iterable[str], source: str = "the log") -> Sta
 
 
 def _numbered(text: str, source: str) -> tuple[LogLine, ...]:
-    """What a text says, in the order of its lines."""
-    candidates = chain.from_iterable(
+    """What a text says, in the order of its lines, but for errors that do not tell of the start."""
+    return tuple(_while_starting(_in_order(text, _at_most(_all_candidates(text), source))))
+
+
+def lines_that_tell(text: str) -> list[LogLine]:
+    """What a piece of a log says, in the order of its lines: at most MAX_LOG_LINES, every error among them."""
+    return _in_order(text, islice(_all_candidates(text), MAX_LOG_LINES))
+
+
+def _all_candidates(text: str) -> Iterator[Candidate]:
+    return chain.from_iterable(
         islice(_candidates(text, message), MAX_LOG_ERRORS if message.kind == ANY_ERROR else None)
         for message in MESSAGES
     )
-    said = [(start, line) for message, start, plain in _at_most(candidates, source) if (line := _line(plain, message))]
+
+
+def _in_order(text: str, candidates: Iterable[Candidate]) -> list[LogLine]:
+    """The lines that candidates turn out to be, numbered."""
+    said = [(start, line) for message, start, plain in candidates if (line := _line(plain, message))]
     number, counted, lines = 1, 0, []
     for start, line in sorted(said, key=lambda one: one[0]):
         number += text.count("\n", counted, start)
         counted = start
         lines.append(line._replace(number=number))
-    return tuple(_while_starting(lines))
+    return lines
 
 
 def _while_starting(lines: Iterable[LogLine]) -> Iterator[LogLine]:
@@ -233,6 +248,11 @@ def _line(plain: str, message: Message) -> LogLine | None:
     values = {name: _value(name, word) for name, word in found.groupdict().items() if word is not None}
     meaning = message.meaning.format_map({**found.groupdict(default="another"), **values})
     return LogLine(0, message.kind, found[0], Frozen(values), meaning, worker["worker"] if worker else "")
+
+
+def of_failure(failure: Failure, text: str) -> LogLine | None:
+    """The line of a known failure in a text, without its number; None where it is another one."""
+    return _line(text, _BY_FAILURE[failure])
 
 
 def _value(name: str, word: str) -> Value:

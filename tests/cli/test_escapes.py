@@ -68,6 +68,8 @@ class Files:
         self.serve = json_file("serve.yaml", f"model: {self.model!r}\nmax-model-len: 4096\nenforce-eager: {quoted}\n")
         self.odd_serve = json_file("odd.yaml", f"model: {quoted}\nkv-cache-dtype: {quoted}\n{quoted}: {quoted}\n")
         self.log = json_file("start.log", LOG.format(word=word))
+        failed = f"non-default args: {{'model': {word!r}, {word!r}: 1}}\nValueError: Unknown KV cache layout {word!r}\n"
+        self.failed_log = json_file("failed.log", failed)
         self.settings = json_file("set.toml", f"engine = {quoted}\nselect = [{quoted}]\n{quoted} = {quoted}\n")
 
 
@@ -120,6 +122,7 @@ WAYS = {
     "mm-prefix": documents,
     "plan": plans,
     "fit": fits,
+    "explain": lambda files: [[files.log], [files.log, files.model], [files.failed_log, files.model], [files.word]],
     "diff": lambda files: [*([LLAMA, one] for one in (files.layer, files.backend, files.unknown))],
     "lint": lints,
     "rule": lambda files: [[], ["KV103"], [files.word]],
