@@ -18,7 +18,6 @@ from kvinspect.document.refusal import Unknown
 from kvinspect.document.source import Source, because, label_of
 from kvinspect.geometry.runs import Intricate
 from kvinspect.linting.checked import checked, of_model
-from kvinspect.linting.lint_places import judge
 from kvinspect.linting.planned_to_written import places_in
 from kvinspect.linting.problems import as_findings
 from kvinspect.linting.read import Read, was_ours, what_is
@@ -124,6 +123,8 @@ def _of_read(found: Read, settings: Settings, engine: str | None) -> FileResult:
 
 
 def _of_places(found: Read, settings: Settings, engine: str | None) -> Verdict:
+    from kvinspect.linting.lint_places import judge
+
     try:
         judged = judge(found.places, found.source, settings, engine)
     except Unknown as unknown:

@@ -14,7 +14,6 @@ from kvinspect.document.source import read_source
 from kvinspect.linting.checked import of_model
 from kvinspect.linting.problems import as_findings
 from kvinspect.linting.settings import Settings
-from kvinspect.linting.subjects.model_config import ModelFile
 from kvinspect.linting.subjects.place import PlaceSubject
 from kvinspect.places.flags import Argument, model_of
 
@@ -31,6 +30,7 @@ def facts_of(subject: PlaceSubject) -> NamedConfig | None:
 
 def about_model(subject: PlaceSubject, facts: NamedConfig, settings: Settings) -> Iterator[Finding]:
     """What the engine would make of the model; nothing where a value that counts is not known."""
+    from kvinspect.linting.subjects.model_config import ModelFile
     from kvinspect.models.command import read_words
     from kvinspect.models.config import Model
     from kvinspect.question.memory import PLENTY

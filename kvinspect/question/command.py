@@ -67,16 +67,15 @@ class ServeCommand(NamedTuple):
     def served_words(self) -> tuple[str, ...]:
         """The words behind `vllm serve`, the model first: a config.json by its folder, a file of flags by `--config`.
 
-        None where the model is read from standard input.
+        None where the model is read from standard input, or from a file that vLLM would not look for.
         """
         words = _model_first(self.launch.words)
-        if words[:1] == ("-",):
-            return ()
-        if not words or not is_file(words[0]):
+        if not words or not (words[0] == "-" or is_file(words[0])):
             return words
         path = pathlib.Path(words[0])
-        first = (str(path.parent),) if path.name == "config.json" else ("--config", words[0])
-        return (*first, *words[1:])
+        if path.name == "config.json":
+            return (str(path.parent), *words[1:])
+        return ("--config", *words) if self.file is not None and words[0] != "-" else ()
 
     def placed(self, error: DocumentError) -> DocumentError:
         """The error with the places of those arguments that the file says."""

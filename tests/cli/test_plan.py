@@ -432,6 +432,13 @@ def test_a_plan_that_fits_ends_with_the_command_and_the_graphs(run, words, line)
     assert run("plan", command, "--gpu", "2xH100").stdout.startswith("✓ Fits")
 
 
+def test_a_model_in_a_file_of_another_name_has_no_command(run, root, tmp_path):
+    file = tmp_path / "qwen3-8b.json"
+    file.write_text((root / MODEL / "config.json").read_text())
+    done = run("plan", str(file), *MEMORY)
+    assert (done.returncode, "vllm serve" in done.stdout) == (0, False)
+
+
 def test_a_serve_file_is_started_by_config(run, root, tmp_path):
     file = tmp_path / "serve.yaml"
     file.write_text(f"model: {root / MODEL}\nmax-model-len: 8192\n")

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from kvinspect.linting.rule import WARNING, Found, Rule
-from kvinspect.linting.subjects.serve_file import Entry, ServeSubject
+
+if TYPE_CHECKING:
+    from kvinspect.linting.subjects.serve_file import Entry, ServeSubject
 
 SWITCHES = re.compile(r"(?i)on|off|yes|no|y|n")
 SEXAGESIMAL = re.compile(r"[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?")

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from kvinspect.data import flags
 from kvinspect.data.catalogue import versions
 from kvinspect.document.problem import nearest
 from kvinspect.linting.rule import ERROR, Found, Rule
-from kvinspect.linting.subjects.serve_file import ServeSubject
 from kvinspect.models.flag_names import replaced
-from kvinspect.models.json_keys import unknown_keys
+
+if TYPE_CHECKING:
+    from kvinspect.linting.subjects.serve_file import ServeSubject
 
 
 def check(subject: ServeSubject) -> Iterator[Found]:
     """Keys that are no flag, and keys inside a flag that it has no field for, with the nearest one or who has it."""
+    from kvinspect.models.json_keys import unknown_keys
+
     for entry in subject.entries:
         if entry.flag is None:
             text = f"vLLM {subject.release.version} has no flag --{entry.key.replace('_', '-')}"

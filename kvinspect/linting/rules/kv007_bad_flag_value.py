@@ -6,13 +6,15 @@ import json
 import operator
 import re
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kvinspect.document.numbers import counted
 from kvinspect.document.problem import nearest, shown
 from kvinspect.linting.rule import ERROR, Found, Rule
 from kvinspect.linting.rules.kv004_yaml_surprise import NO_DOT
-from kvinspect.linting.subjects.serve_file import Entry, ServeSubject
+
+if TYPE_CHECKING:
+    from kvinspect.linting.subjects.serve_file import Entry, ServeSubject
 
 
 def check(subject: ServeSubject) -> Iterator[Found]:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from kvinspect.linting.rule import WARNING, Found, Rule
-from kvinspect.linting.subjects.place import PlaceSubject
 from kvinspect.models.ignored_variables import is_ignored, why_ignored
+
+if TYPE_CHECKING:
+    from kvinspect.linting.subjects.place import PlaceSubject
 
 
 def check(subject: PlaceSubject) -> Iterator[Found]:

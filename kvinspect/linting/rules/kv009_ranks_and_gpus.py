@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from kvinspect.document.numbers import counted
 from kvinspect.linting.rule import ERROR, NOTE, Found, Rule
-from kvinspect.linting.subjects.place import PlaceSubject
+
+if TYPE_CHECKING:
+    from kvinspect.linting.subjects.place import PlaceSubject
 
 ALONE = ("--gpus", "--device", "deploy.")
 """How the GPUs of one container on one machine are said; a pod may be one of several that share the ranks."""

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kvinspect.data import duties
 from kvinspect.linting.rule import NOTE, Found, Rule
-from kvinspect.linting.subjects.model_config import ModelSubject
-from kvinspect.linting.subjects.serve_file import ServeSubject
+
+if TYPE_CHECKING:
+    from kvinspect.linting.subjects.model_config import ModelSubject
+    from kvinspect.linting.subjects.serve_file import ServeSubject
 
 
 def check(subject: ServeSubject) -> Iterator[Found]:
