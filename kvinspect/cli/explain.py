@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kvinspect.cli import options
-from kvinspect.cli.exits import as_bad_call
+from kvinspect.cli.exits import as_bad_call, bad_call
 from kvinspect.cli.model_words import ModelOptions
 from kvinspect.cli.output import Color, Report
 from kvinspect.cli.serve_words import unmarked
@@ -30,7 +30,9 @@ MEASURES = ("--gpu-memory-utilization", "-tp", "-pp", "--max-num-batched-tokens"
 
 
 def explain(
-    log: Annotated[str, typer.Argument(metavar="LOG", help="A start-up log of any size; - for stdin.")],
+    log: Annotated[
+        str | None, typer.Argument(metavar="LOG", help="A start-up log of any size; - for stdin.", show_default=False)
+    ] = None,
     words: Annotated[
         list[str] | None,
         typer.Argument(
@@ -61,6 +63,8 @@ def explain(
     from kvinspect.document.problem import DocumentError
     from kvinspect.report import explain as report
 
+    if not log:
+        raise bad_call("name a start-up log, or - for standard input", instead="-")
     answer = explained(log)
     if answer.start.failures:
         given = ModelOptions(engine, platform, capability, available, gpus, gpu, weights)

@@ -49,6 +49,8 @@ class Message(NamedTuple):
 _WORD = r"[\w.+-]{1,40}"
 _MODE, _NAME = r"(?:CUDAGraphMode\.)?", r"[A-Z_]{1,40}"
 _GRAPHS = rf"{_NAME}=[0-9]{{1,9}} \(largest=[0-9]{{1,9}}\)"
+_BACKEND = "[A-Z][A-Z0-9_]{1,60}"
+_REQUESTED = "Attention runs on {backend}: the requested backend."
 _EAGER = "No CUDA graphs and no compilation: --enforce-eager."
 
 _FORMS: tuple[tuple[str, str, str, str], ...] = (
@@ -66,8 +68,27 @@ _FORMS: tuple[tuple[str, str, str, str], ...] = (
     ),
     (
         "backend",
+        "Using AttentionBackendEnum.",
+        rf"Using AttentionBackendEnum\.(?P<backend>{_BACKEND}) backend",
+        _REQUESTED,
+    ),
+    (
+        "backend",
+        " backend (selected via ",
+        rf"Using (?P<backend>{_BACKEND}) backend \(selected via ",
+        _REQUESTED,
+    ),
+    (
+        "backend",
+        " backend out of potential backends",
+        rf"Using (?P<backend>{_BACKEND}) (?:attention )?backend out of potential backends",
+        "Attention runs on {backend}: no backend was requested for these layers, and it is the platform's "
+        "highest-priority backend that supports them.",
+    ),
+    (
+        "backend",
         " backend",
-        r"Using (?:AttentionBackendEnum\.)?(?P<backend>[A-Z][A-Z0-9_]{1,60}) (?:attention )?backend",
+        rf"Using (?P<backend>{_BACKEND}) (?:attention )?backend(?! \(selected via | out of potential backends)",
         "Attention runs on {backend}: the requested backend, or the platform's highest-priority backend that supports "
         "the model's head size and dtypes.",
     ),

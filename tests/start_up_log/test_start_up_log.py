@@ -197,3 +197,20 @@ def test_the_page_explains_each_line_and_escapes_it():
     assert "floor(concurrency × 262,144)" in " ".join(shown.split())
     assert "\x1b" not in shown
     assert "No line of this log" in terminal.render(page(read_start_up_log("")), width=80, colour=False)
+
+
+@pytest.mark.parametrize(
+    ("text", "requested"),
+    [
+        ("Using AttentionBackendEnum.TRITON_ATTN backend.", True),  # CUDA, 0.25 to 0.33
+        ("Using TRITON_ATTN backend (selected via --attention-backend).", True),  # ROCm
+        ("Using TRITON_ATTN attention backend out of potential backends: ['TRITON_ATTN'].", False),
+        ("Using TRITON_ATTN backend out of potential backends: ['TRITON_ATTN'].", False),
+        ("Using TRITON_ATTN backend.", None),  # of a CPU, requested or not
+    ],
+)
+def test_a_requested_backend_is_not_called_that_of_the_highest_priority(text, requested):
+    (line,) = read_start_up_log(text).of("backend")
+    assert line.values["backend"] == "TRITON_ATTN"
+    assert ("highest-priority" in line.meaning) is (requested is not True)
+    assert ("the requested backend" in line.meaning) is (requested is not False)
