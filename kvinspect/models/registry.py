@@ -186,9 +186,19 @@ def _named_at(model: Model) -> Path:
     return ("architectures", 0) if model.config.is_written("architectures") else ("model_type",)
 
 
+INDEX = pathlib.Path(__file__).with_name("families.json")
+"""Architecture or class → its module, written by `python -m kvinspect.models.registry`: a call imports one of forty."""
+
+
 @cache
-def _family_modules() -> Mapping[str, str]:
-    """Architecture or class → the module that knows its layers."""
+def _index() -> Mapping[str, str]:
+    found: dict[str, str] = json.loads(INDEX.read_text(encoding="utf-8"))
+    return found
+
+
+@cache
+def family_modules() -> Mapping[str, str]:
+    """Architecture or class → the module that knows its layers, asked of the modules themselves."""
     found = {}
     for info in pkgutil.iter_modules(families.__path__):
         module = importlib.import_module(f"{families.__name__}.{info.name}")
@@ -196,10 +206,18 @@ def _family_modules() -> Mapping[str, str]:
     return found
 
 
+def _module_of(name: str, cls: str) -> str | None:
+    """The module that knows an architecture; one that the index lacks may be in a module that is newer."""
+    for modules in (_index, family_modules):
+        found = modules().get(cls) or modules().get(name)
+        if found is not None:
+            return found
+    return None
+
+
 def knows(name: str, cls: str) -> bool:
     """Whether a module knows the layers of an architecture, by its own name or by vLLM's class for it."""
-    modules = _family_modules()
-    return cls in modules or name in modules
+    return _module_of(name, cls) is not None
 
 
 def family(model: Model, name: str, cls: str) -> ModuleType:
@@ -207,13 +225,16 @@ def family(model: Model, name: str, cls: str) -> ModuleType:
 
     Raises DocumentError where none does.
     """
-    modules = _family_modules()
-    found = modules.get(cls) or modules.get(name)
+    found = _module_of(name, cls)
     if found is None:
-        near = nearest(name, modules)
+        near = nearest(name, family_modules())
         message = f"the layers of {name} are not known to kvinspect"
         problem = Problem(
             _named_at(model), message=message, nearest=near, hint=HAND_WRITTEN, kind="unknown-architecture"
         )
         raise DocumentError([model.source.place(problem)])
     return importlib.import_module(f"{families.__name__}.{found}")
+
+
+if __name__ == "__main__":
+    INDEX.write_text(json.dumps(dict(sorted(family_modules().items())), indent=1) + "\n", encoding="utf-8")
