@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from kvinspect.commands.images import release_of
 from kvinspect.commands.launched import Launch
-from kvinspect.commands.programs import is_program, name_of, pair, starts_vllm
+from kvinspect.commands.programs import PODS, is_program, name_of, pair, starts_vllm
 from kvinspect.commands.shell_text import EXPANDED
 
 SWITCHES = frozenset((
@@ -36,6 +36,8 @@ class Run(NamedTuple):
 
 def image_at(words: Sequence[str]) -> int:
     """How many words of a `docker run` stand before the image; all where it names none."""
+    if name_of(words[0]) == PODS:
+        return _behind_dashes(words) - 1
     left = deque(words[_options_at(words) :])
     list(_options(left))
     return len(words) - len(left)
@@ -67,13 +69,46 @@ def in_container(words: tuple[str, ...], inside: Callable[[tuple[str, ...]], Lau
 
 
 def run_of(words: tuple[str, ...]) -> Run:
-    """The words of `docker run` in their parts. Raises ValueError where it names no image."""
+    """The words of `docker run` or `kubectl run` in their parts. Raises ValueError where they name no image."""
+    if name_of(words[0]) == PODS:
+        return _pod(words)
     left = deque(words[_options_at(words) :])
     options = tuple(_options(left))
     if not left:
         raise ValueError(f"{name_of(words[0])} {words[1]} names no image")
     image = left.popleft()
     return Run(options, image, tuple(left))
+
+
+def _pod(words: tuple[str, ...]) -> Run:
+    """The words of `kubectl run NAME --image IMAGE -- ARGUMENTS`; with `--command` they are a whole command.
+
+    Raises ValueError where one of the parts is missing.
+    """
+    at = _behind_dashes(words)
+    options = tuple(_pod_options(words[2 : at - 1 if at < len(words) else at]))
+    image = next((value for name, value in options if name == "image"), "")
+    if not image:
+        raise ValueError("kubectl run names no image")
+    command = words[at:]
+    if not command:
+        raise ValueError("kubectl run gives the image no arguments; they stand behind --, in a command that is quoted")
+    if any(name == "command" for name, _ in options) and command:
+        return Run((*options, ("entrypoint", command[0])), image, command[1:])
+    return Run(options, image, command)
+
+
+def _behind_dashes(words: Sequence[str]) -> int:
+    """Where the words behind `--` begin; at the end where there are none."""
+    return words.index("--") + 1 if "--" in words else len(words)
+
+
+def _pod_options(words: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """The options of `kubectl run` with their values, which may be words of their own."""
+    for word, behind in zip(words, (*words[1:], ""), strict=True):
+        name, equals, value = word.lstrip("-").partition("=")
+        if word.startswith("-"):
+            yield name, value if equals else ("" if behind.startswith("-") else behind)
 
 
 def _options(left: deque[str]) -> Iterator[tuple[str, str]]:

@@ -7,16 +7,17 @@ from collections.abc import Mapping, Sequence
 
 from kvinspect.commands.container import image_at, in_container
 from kvinspect.commands.launched import Launch
+from kvinspect.commands.pins import in_text
 from kvinspect.commands.programs import (
-    CONTAINERS,
-    PREFIXES,
     SHELLS,
     behind_prefixes,
     is_assignment,
     is_program,
+    is_python,
     is_start,
     name_of,
     pair,
+    runs_image,
     starts_vllm,
 )
 from kvinspect.commands.shell_text import EXPANDED, Statement, statements
@@ -38,16 +39,26 @@ def options_of_others(words: Sequence[str]) -> range:
     start = next((i for i, word in enumerate(words) if is_start(word) and starts_vllm(words[i : i + _LOOKED_AT])), None)
     if start is None:
         return range(0)
-    rest = words[start:]
-    at = next(i for i, word in enumerate(rest) if is_start(word) and name_of(word) not in PREFIXES)
-    if name_of(rest[at]) in CONTAINERS:
-        return range(start, start + at + image_at(rest[at:]) + 1)
-    return range(start, start + at + 1 + (rest[at + 1 : at + 2] == ["-m"]))
+    program = behind_prefixes(words[start:], {})
+    at = len(words) - len(program)
+    if runs_image(program):
+        return range(start, at + image_at(program) + 1)
+    module = program.index("-m") if is_python(name_of(program[0])) and "-m" in program else 0
+    return range(start, at + module + 1)
 
 
 def launch_of_text(text: str) -> Launch:
     """What a pasted text starts. Raises ValueError where it starts nothing of vLLM's, or more than one thing."""
-    return _of_statements(statements(text), 0)
+    return _of_statements(statements(_as_bash(text)), 0)
+
+
+def _as_bash(text: str) -> str:
+    """A text whose lines go on behind a backtick or a caret, as those of PowerShell and cmd, with backslashes there."""
+    for mark in "`^":
+        ends = re.compile(rf"{re.escape(mark)}[ \t]*(?=\r?\n)")
+        if text.count(mark) == len(ends.findall(text)):
+            text = ends.sub(r"\\", text)
+    return text
 
 
 def launch_of(words: Sequence[str]) -> Launch:
@@ -128,9 +139,19 @@ def _launch(words: tuple[str, ...], deep: int, exported: Mapping[str, str] = {})
         raise ValueError(f"at most {_DEEP} commands inside each other are followed")
     env = dict(exported)
     rest = behind_prefixes(words, env) or words
+    told = _behind(rest, words, env, deep)
+    pinned = [release for word in words[: len(words) - len(rest)] for _, release in in_text(word)]
+    return told._replace(release=pinned[-1]) if pinned and told.release is None else told
+
+
+def _behind(rest: tuple[str, ...], words: tuple[str, ...], env: Mapping[str, str], deep: int) -> Launch:
+    """What is started behind the words and variables that may stand before it."""
+    if rest is not words and len(rest) == 1 and " " in rest[0].strip():
+        told = _of_statements(statements(rest[0].replace(EXPANDED, "")), deep + 1)
+        return _seen({**env, **told.env}, told)
     if rest and is_program(rest):
         told = _of_program(rest, deep)
-        around = {} if name_of(rest[0]) in CONTAINERS else env
+        around = {} if runs_image(rest) else env
         return _seen({**around, **told.env}, told)
     if not env:
         return Launch(words)
@@ -149,7 +170,7 @@ def _of_program(words: tuple[str, ...], deep: int) -> Launch:
         if len(words) <= at + 1:
             raise ValueError(f"{name} {words[at]} lacks its command")
         return _of_statements(statements(words[at + 1].replace(EXPANDED, "")), deep + 1)
-    if name in CONTAINERS:
+    if runs_image(words):
         return in_container(words, lambda inner: _launch(inner, deep + 1))
     return _of_python(words)
 

@@ -7,8 +7,8 @@ import os
 import re
 from collections.abc import Iterator
 
+from kvinspect.commands.pins import in_text
 from kvinspect.places.fragment import Fragment, Said
-from kvinspect.places.pins import in_text
 from kvinspect.places.source import of_file
 
 BY_SUFFIX: dict[str, str] = {

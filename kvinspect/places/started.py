@@ -48,7 +48,7 @@ def started(
         return
     program = name_of(rest[0].text) if rest else ""
     found: Iterator[Fragment]
-    if not rest:
+    if not rest or (at and len(rest) == 1 and " " in rest[0].text):
         found = _in_strings(words, form, read, source, deep)
     elif program in CONTAINERS:
         found = _contained(rest, form, read, lambda i: source(at + i), deep)
@@ -83,7 +83,7 @@ def _program_at(words: Sequence[Word], env: list[Entry]) -> int:
     at = 0
     while at < len(words):
         behind = len(words) - len(behind_prefixes(texts[at:], {}))
-        env.extend(docker_run.assignment(word) for word in words[at:behind] if _sets(word.text))
+        env.extend(docker_run.assignment(word) for word in words[at:behind] if is_assignment(word.text))
         at = behind
         if at + 1 < len(words) and words[at].opaque and _follows_prefix(texts[at + 1]):
             at += 1
@@ -96,12 +96,7 @@ def _program_at(words: Sequence[Word], env: list[Entry]) -> int:
 
 def _follows_prefix(text: str) -> bool:
     """Whether a word begins a program behind a variable that holds what stands before it (`$PREFIX vllm serve`)."""
-    return is_start(text) or _sets(text)
-
-
-def _sets(text: str) -> bool:
-    """Whether a word sets a variable; `vllm==0.28.0` does not."""
-    return is_assignment(text) and "==" not in text
+    return is_start(text) or is_assignment(text)
 
 
 def _launches(texts: Sequence[str]) -> bool:

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 import yaml
 
 from kvinspect.commands.images import release_at
+from kvinspect.commands.pins import in_text
 from kvinspect.places.fragment import Entry, Fragment, Said, Word
-from kvinspect.places.pins import in_text
 from kvinspect.places.source import Source
 from kvinspect.places.yaml_nodes import get, inner, items, pairs, text_of, word
 

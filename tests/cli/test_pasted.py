@@ -18,6 +18,21 @@ def blocks(run, *words):
 WHOLE = f"VLLM_LOGGING_LEVEL=DEBUG vllm serve {MODEL} -q fp8 \\\n  --tensor-parallel 2 \\\n  --max-model-len=8k  # as before"
 DOCKER = f"docker run --gpus all -it --platform linux/amd64 -e A=1 vllm/vllm-openai:v0.27.1 --model {MODEL} -tp 2 --max-model-len 8k"
 
+SAME = f"{MODEL} -tp 2 --max-model-len 8k"
+BEFORE = (
+    ("uvx", "0.33.0"),
+    ("uvx --from vllm==0.27.1", "0.27.1"),
+    ("uv run --with vllm", "0.33.0"),
+    ("uv run --with 'vllm[audio]==0.27.1' --", "0.27.1"),
+    ("srun -N1 --gres=gpu:2", "0.33.0"),
+    ("apptainer exec --nv vllm.sif", "0.33.0"),
+    ("conda run -n serving", "0.33.0"),
+    ("docker compose run vllm", "0.33.0"),
+    ("docker exec -it box", "0.33.0"),
+    ("kubectl exec -it pod-1 --", "0.33.0"),
+)
+"""What may stand before `vllm serve` and the release that it pins, else the newest."""
+
 
 @pytest.mark.parametrize(
     ("words", "engine"),
@@ -33,6 +48,16 @@ DOCKER = f"docker run --gpus all -it --platform linux/amd64 -e A=1 vllm/vllm-ope
             "0.27.1",
         ),
         ([f"vllm serve {MODEL} -tp 4", "-tp", "2", "--max-model-len", "8k"], "0.33.0"),
+        *[([f"{before} vllm serve {SAME}"], engine) for before, engine in BEFORE],
+        ([f"tmux new-session -d 'vllm serve {SAME}'"], "0.33.0"),
+        ([f"ssh host 'vllm serve {SAME}'"], "0.33.0"),
+        ([f"torchrun --nproc-per-node 2 -m vllm.entrypoints.openai.api_server --model {SAME}"], "0.33.0"),
+        (f"torchrun --nproc-per-node 2 -m vllm.entrypoints.openai.api_server --model {SAME}".split(), "0.33.0"),
+        ([f"podman run --device nvidia.com/gpu=all vllm/vllm-openai:v0.27.1 {SAME}"], "0.27.1"),
+        ([f"kubectl run vllm --image=vllm/vllm-openai:v0.27.1 --env=A=1 -- {SAME}"], "0.27.1"),
+        ([f"kubectl run vllm --image vllm/vllm-openai:v0.27.1 --command -- vllm serve {SAME}"], "0.27.1"),
+        ([f"vllm serve {MODEL} `\n  -tp 2 `\r\n  --max-model-len 8k"], "0.33.0"),
+        ([f"vllm serve {MODEL} ^\n  -tp 2 ^\n  --max-model-len 8k"], "0.33.0"),
     ],
 )
 def test_one_command_however_it_is_written(run, words, engine):
@@ -56,6 +81,8 @@ def test_other_commands_read_the_same(run, command):
         ([f"docker run --gpus 2 vllm/vllm-openai --model {MODEL} -tp 4"], "--gpus 2 names 2 GPUs"),
         ([f"CUDA_VISIBLE_DEVICES=0 vllm serve {MODEL} -tp 2"], "CUDA_VISIBLE_DEVICES=0 names 1 GPU"),
         (["vllm", "chat", "x"], "only `vllm serve`"),
+        (["kubectl run vllm --image=vllm/vllm-openai:v0.27.1"], "stand behind --"),
+        ([f"kubectl run vllm -- --model {MODEL}"], "names no image"),
         ([f"docker run vllm/vllm-openai:v0.9.9 --model {MODEL}"], "0.9.9"),
     ],
 )

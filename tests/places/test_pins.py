@@ -3,7 +3,7 @@
 import pytest
 
 from kvinspect.commands.images import release_at
-from kvinspect.places.pins import in_text
+from kvinspect.commands.pins import in_text
 from kvinspect.places.programs import front_end
 
 
