@@ -9,6 +9,7 @@ import pathlib
 import re
 import sys
 import textwrap
+import types
 import typing
 
 ONE_PLATFORM = {
@@ -94,6 +95,31 @@ def packed_cache_dtypes(backend):
     return [word for word in words if stored(backend, word) == "fp8_ds_mla"]
 
 
+def binds_whole_rows(backend):
+    """The cache dtypes with which a latent layer is bound only where its blocks lie whole rows apart (0.30 on)."""
+    if not backend.is_mla():
+        return None
+    words = [word for word in backend.supported_kv_cache_dtypes if not binds_between_rows(backend, word)]
+    if words:
+        backend.get_impl_cls()  # an indexer has none: its cache has a layer class of its own
+    return words
+
+
+def binds_between_rows(backend, cache_dtype):
+    """Whether a latent layer takes a cache whose second block begins inside a row."""
+    import torch
+    from vllm.model_executor.layers.attention.mla_attention import MLAAttention
+
+    config = types.SimpleNamespace(kernel_config=types.SimpleNamespace(enable_jit_warmup=True))
+    layer = types.SimpleNamespace(_vllm_config=config, attn_backend=backend, kv_cache_dtype=cache_dtype)
+    layer._uses_flat_kv_cache = lambda: MLAAttention._uses_flat_kv_cache(layer)
+    try:
+        MLAAttention.bind_kv_cache(layer, torch.empty_strided((2, 1, 1, 3), (4, 3, 3, 1)))
+    except AssertionError:
+        return False
+    return True
+
+
 def reads_mm_prefix(backend):
     """False where a class reports bidirectional ranges and nothing in its modules reads one."""
     if not backend.supports_mm_prefix():
@@ -146,6 +172,7 @@ READ = {
     "flash_attention": flash_attention,
     "fp8_from_capability": fp8_from_capability,
     "packs_cache_dtypes": packed_cache_dtypes,
+    "binds_whole_rows": binds_whole_rows,
     "splits_by_paged_attention": splits_by_paged_attention,
     "block_order": block_order,
     "reads_mm_prefix": reads_mm_prefix,

@@ -42,6 +42,7 @@ ATTENTION: dict[str, Read] = {
     "use_non_causal": _field("use_non_causal"),
     "flash_attn_version": _field("flash_attn_version"),
 }
+KERNEL: dict[str, Read] = {"enable_jit_warmup": _field("enable_jit_warmup")}
 PARALLEL: dict[str, Read] = {
     name: _field(name)
     for name in (
@@ -65,6 +66,7 @@ def of(vllm_config: Any, requested_mode: Any) -> dict[str, Any]:
         "scheduler_config": _read(vllm_config.scheduler_config, SCHEDULER),
         "model_config": _model(vllm_config),
         "attention_config": _read(getattr(vllm_config, "attention_config", None), ATTENTION),
+        "kernel_config": _read(getattr(vllm_config, "kernel_config", None), KERNEL),
         "cache_config": _read(vllm_config.cache_config, CACHE),
         "parallel_config": _read(vllm_config.parallel_config, PARALLEL),
         "kv_transfer_config": _read(getattr(vllm_config, "kv_transfer_config", None), TRANSFER),

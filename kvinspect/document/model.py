@@ -276,6 +276,13 @@ class AttentionConfigEntry(Entry):
 
 
 @entry
+class KernelEntry(Entry):
+    """The fields of vLLM's `KernelConfig` on which the binding of a cache depends."""
+
+    enable_jit_warmup: Annotated[Flag, Rule("kernels are compiled ahead for the cache's strides (0.30 on)")] = True
+
+
+@entry
 class CacheEntry(Entry):
     """The fields of vLLM's `CacheConfig` on which planning depends."""
 
@@ -372,6 +379,7 @@ class DocumentModel(Entry):
     scheduler_config: SchedulerEntry = field(default_factory=SchedulerEntry)
     model_config: ModelEntry = field(default_factory=ModelEntry)
     attention_config: AttentionConfigEntry = field(default_factory=AttentionConfigEntry)
+    kernel_config: KernelEntry = field(default_factory=KernelEntry)
     cache_config: CacheEntry = field(default_factory=CacheEntry)
     parallel_config: ParallelEntry = field(default_factory=ParallelEntry)
     kv_transfer_config: TransferEntry = field(default_factory=TransferEntry)

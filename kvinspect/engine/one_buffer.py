@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from kvinspect.backends.backend import Backend
 from kvinspect.document.document import TENSORS, Tensor
@@ -14,6 +14,7 @@ from kvinspect.engine.groups import KVCacheGroup
 from kvinspect.engine.layout.layouts import Layout
 from kvinspect.engine.layout.resolve import check_alike, resolve
 from kvinspect.engine.layout.views import Viewer, backing, places
+from kvinspect.engine.layout.whole_rows import check_rows
 from kvinspect.engine.per_tensor import check_sharing
 from kvinspect.engine.reason import Reason
 from kvinspect.engine.release import EngineRelease, Given
@@ -102,7 +103,19 @@ def views(given: Given, built: Built) -> Views:
         viewer = Viewer(built.layout.standard, given.num_blocks, allocation)
         of = Frozen(_of_tensors(built, viewer))
         check_sharing(given, of)
+        if given.document.model.kernel_config.enable_jit_warmup:
+            used = {layer: one.backend for layer, one in built.grouped.backends.items()}
+            check_bound_layers(built.tensors, built.attention.groups, used)
         return Views(of, Frozen(places(built.tensors, allocation)))
+
+
+def check_bound_layers(
+    tensors: Sequence[Tensor], groups: Sequence[KVCacheGroup], backends: Mapping[str, Backend]
+) -> None:
+    """Nothing where every layer takes the view that it is bound to. Raises Refused."""
+    by_rows = {layer: backend for layer, backend in backends.items() if "binds_whole_rows" in backend.entry}
+    if by_rows:
+        check_rows(tensors, groups, by_rows)
 
 
 def _of_tensors(built: Built, viewer: Viewer) -> Iterator[tuple[str, LayerView]]:

@@ -39,6 +39,12 @@ def compilation(written: Mapping[str, Any]) -> dict[str, Any] | None:
     return {"cudagraph_mode": mode, **(found or {})} if mode else found
 
 
+def kernels(written: Mapping[str, Any]) -> dict[str, Any]:
+    """Of `--kernel-config` what a document says of it."""
+    given = _joined(written, "kernel_config", {}) or {}
+    return {key: given[key] for key in ("enable_jit_warmup",) if key in given}
+
+
 def _joined(written: Mapping[str, Any], name: str, flags: Mapping[str, str]) -> dict[str, Any] | None:
     given = _of(written, name)
     found = {str(key).replace("-", "_"): value for key, value in given.items()} if isinstance(given, Mapping) else {}

@@ -21,13 +21,14 @@ from kvinspect.models.setting import ModelSetting
 from kvinspect.models.specs_answer import SpecsAnswer
 from kvinspect.planning.inputs import Inputs
 from kvinspect.planning.inspection import in_order
+from kvinspect.provenance import vllm
 
 COMPILATION = (
     "mode", "cudagraph_mode", "use_inductor_graph_partition", "cudagraph_capture_sizes", "max_cudagraph_capture_size",
 )  # fmt: skip
 """Of `--compilation-config` what a document says of CUDA graphs."""
 
-WRITTEN = ("compilation_config", "speculative_config", "kv_cache_layout", "kv_transfer_config")
+WRITTEN = ("compilation_config", "speculative_config", "kernel_config", "kv_cache_layout", "kv_transfer_config")
 """Keys whose values are the user's own words, which are checked as those of a document."""
 
 ENTRIES: Mapping[str, Any] = {
@@ -99,6 +100,7 @@ class ModelPlanning(NamedTuple):
             "model_config": {**said["model_config"], **model},
             **_written(self.engine_args),
             **_of_environment(setting),
+            **_without_warmup(setting, self.engine_args),
         }
         drafting = self.stages[0].specs.drafting
         if drafting and drafting.varies and drafting.runner == "v1":
@@ -150,6 +152,16 @@ def _of_environment(setting: ModelSetting) -> dict[str, Any]:
     if setting.arguments.is_on(runner) or setting.arguments.is_off(runner):
         found["model_runner"] = "v2" if setting.arguments.is_on(runner) else "v1"
     return found
+
+
+@vllm("MLAAttention.bind_kv_cache", since="0.30")
+def _without_warmup(setting: ModelSetting, engine_args: Mapping[str, Any]) -> dict[str, Any]:
+    """That kernels are not compiled ahead, where the user or eager mode says so."""
+    kernels = nested.kernels(engine_args)
+    skipped = setting.rules.eager_skips_jit_warmup and engine_args.get("enforce_eager") is True
+    if skipped and engine_args.get("enable_fault_tolerance") is not True:
+        return {"kernel_config": {"enable_jit_warmup": False}}
+    return {"kernel_config": kernels} if kernels else {}
 
 
 def _without_graphs(setting: ModelSetting) -> bool:

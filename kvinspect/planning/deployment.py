@@ -24,6 +24,8 @@ class Deployment(NamedTuple):
     num_gpu_blocks_override: int | None
     extra_retained_tokens: int
     use_eagle: bool
+    jit_warmup: bool = True
+    """Whether kernels are compiled ahead for the strides of the cache, which then have to be whole rows (0.30 on)."""
     residents_in_flight: bool = True
     """Whether HiSparse keeps as many pages resident as tokens in flight fill, not all of a request's tokens (0.33)."""
     layout: Layout | None = None
@@ -77,6 +79,7 @@ def _deployment(model: DocumentModel) -> Deployment:
         num_gpu_blocks_override=model.num_gpu_blocks_override,
         extra_retained_tokens=read_again(speculative),
         use_eagle=uses_eagle(speculative),
+        jit_warmup=model.kernel_config.enable_jit_warmup,
     )
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from kvinspect.document.document import Tensor
 from kvinspect.engine.groups import KVCacheGroup
 from kvinspect.engine.layout.layouts import Layout
-from kvinspect.engine.one_buffer import check_workers
+from kvinspect.engine.one_buffer import check_bound_layers, check_workers
 from kvinspect.engine.placement import Space
 from kvinspect.engine.start_up_steps import stage
 from kvinspect.planning.deployment import Deployment
@@ -44,6 +44,11 @@ def bytes_per_block(groups: Groups, deployment: Deployment, release: PlannerRele
 def tensors(groups: Groups, num_blocks: int, deployment: Deployment, release: PlannerRelease) -> tuple[Tensor, ...]:
     """Return the allocations of a worker. Raises Refused."""
     return release.place(groups, _space(deployment, release, num_blocks))
+
+
+def check_bound(tensors: Sequence[Tensor], groups: Groups, inputs: Inputs) -> None:
+    """Nothing where every layer of a worker can be bound to its part of the cache. Raises Refused."""
+    check_bound_layers(tensors, groups, inputs.backends)
 
 
 def _space(deployment: Deployment, release: PlannerRelease, num_blocks: int) -> Space:

@@ -53,7 +53,11 @@ def plan_inputs(answer: PlanAnswer, inputs: Inputs, where: Callable[[Path], str]
             capacity = _capacity(answer)
             workers, lines = _described(answer), _log_lines(answer, capacity)
             done = answer._replace(capacity=capacity, longest_request=_longest(answer))
-            return done._replace(workers=workers, log_lines=lines)
+            done = done._replace(workers=workers, log_lines=lines)
+        if deployment.jit_warmup:
+            for worker in workers:
+                placement.check_bound(worker.tensors, worker.groups, inputs)
+        return done
     except Refused as refused:
         return answer._replace(refusal=refused.refusal.placed(where))
 

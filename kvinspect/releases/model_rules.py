@@ -36,6 +36,8 @@ class ModelRules(NamedTuple):
     """Whether ranks offload into one region of whole pages, which holds a latent that they share once (0.27 on)."""
     xpu_graphs_are_asked_for: bool = False
     """Whether an XPU captures graphs only where VLLM_XPU_ENABLE_XPU_GRAPH is on (0.25 to 0.30)."""
+    eager_skips_jit_warmup: bool = False
+    """Whether `--enforce-eager` leaves out the warm-up of kernels, unless faults are tolerated (0.33)."""
     sampler_copies: float = 4.0
     """Float32 tensors of logits that the sampler holds at the peak of the profiling run."""
     hybrids_cache_prefixes: bool = False

@@ -37,6 +37,7 @@ RELEASE = _BEFORE.but(
         drafts_with_a_cache_dtype=(*_BEFORE.models.drafts_with_a_cache_dtype, "draft_model"),
         marks_drafts=True,
         xpu_graphs_are_asked_for=False,
+        eager_skips_jit_warmup=True,
         flash_attention=_BEFORE.models.flash_attention._replace(shares_prefix=(3, 4), block_of_large_fp8=64),
         block_of_all_backends=True,
         gemma4_by_layer=True,

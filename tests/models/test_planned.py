@@ -17,6 +17,7 @@ WITH = [
     {"speculative_config": {"num_speculative_tokens": 2, "method": "mtp"}, "max_num_seqs": 7},
     {"kv_transfer_config": {"kv_connector": "NixlConnector", "kv_role": "kv_both"}},
     {"compilation_config": {"cudagraph_mode": "PIECEWISE", "mode": 3}, "num_gpu_blocks_override": 100},
+    {"kernel_config": {"enable_jit_warmup": False}, "kv_cache_dtype": "fp8"},
 ]
 
 

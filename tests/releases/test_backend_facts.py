@@ -105,6 +105,18 @@ def test_what_backends_do_not_take_together(known):
     assert {*having(known, "packs_cache_dtypes")} == {"FLASHMLA_SPARSE", "FLASHINFER_MLA_SPARSE_SM120"}
 
 
+def test_who_binds_whole_rows_alone(known):
+    binding, packed = having(known, "binds_whole_rows"), {"fp8_ds_mla", "nvfp4_ds_mla"}
+    if known["release"] < "0.30":
+        assert not binding
+    elif known["release"] < "0.33":
+        assert {*binding} == {"FLASHMLA_SPARSE", "FLASHINFER_MLA_SPARSE", "FLASHINFER_MLA_SPARSE_SM120"}
+        assert packed < {*binding["FLASHMLA_SPARSE"]}
+    else:
+        assert {*binding} == {"FLASHMLA_SPARSE", "FLASHINFER_MLA_SPARSE", "FLASH_ATTN_MLA_SPARSE_FA4"}
+        assert packed.isdisjoint(binding["FLASHMLA_SPARSE"])
+
+
 def test_who_orders_blocks_in_a_way_of_its_own(known):
     assert [*having(known, "block_order")] == ["CPU_ATTN"]
     assert [*having(known, "splits_by_paged_attention")] == ["ROCM_ATTN"]
