@@ -15,7 +15,7 @@ EXAMPLES = [
     for line in (command.epilog or "").splitlines()
     if line.strip().startswith("kvinspect ")
 ]
-PLACEHOLDERS = ("captured.yaml", "--installed")
+PLACEHOLDERS = ("captured.yaml", "server.log", "--installed")
 """Words of examples that only another program's output or an installed vLLM give a meaning."""
 
 

@@ -44,7 +44,9 @@ def _compared(command, document, golden):
 
 
 def _rows(command, document, golden):
-    return difference(by_name(golden), by_name(answered(command, document)))
+    """What differs; the bridge makes views and binds them to no layer, so that nothing is compiled for their strides."""
+    unbound = {**document, "kernel_config": {"enable_jit_warmup": False}}
+    return difference(by_name(golden), by_name(answered(command, unbound)))
 
 
 def _refused_early(command, golden):
